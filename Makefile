@@ -1,0 +1,48 @@
+# Everything a newcomer needs: `make demo` for a first verdict, `make test` for all of CI.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOURCES := pyproject.toml native/Cargo.toml native/Cargo.lock \
+           $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: install demo test test-native test-python lint format clean
+
+install: $(STAMP)
+
+# Editable, so that Python changes need no reinstall; Rust changes rebuild the binary.
+$(STAMP): $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+demo: install
+	$(BIN)/assay run quickstart
+
+test: install
+	scripts/install-test-tools
+	$(MAKE) lint test-native test-python
+
+test-native:
+	cargo test --manifest-path native/Cargo.toml --release --locked --quiet
+
+test-python: install
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	cargo fmt --manifest-path native/Cargo.toml --all --check
+	cargo clippy --manifest-path native/Cargo.toml --release --locked --all-targets --quiet -- -D warnings
+
+format: install
+	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks
+	cargo fmt --manifest-path native/Cargo.toml --all
+
+bench-%: install
+	$(BIN)/python benchmarks/$(subst -,_,$*).py
+
+clean:
+	rm -rf $(VENV) build native/target src/*.egg-info

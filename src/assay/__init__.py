@@ -1,0 +1,27 @@
+"""Assay: does a low-level change make a data server faster, how surely, and why.
+
+The command line is a thin layer over what stands here:
+
+    decide        verdicts for anybody's measurements
+    run_study     run a study and return its verdicts
+    open_bundle   a bundle on disk: its plan, runs and verdicts
+    differences   where a bundle does not recompute to what it says
+"""
+
+from assay._errors import AssayError
+from assay.api import open_bundle, run_study
+from assay.record import Bundle, differences
+from assay.verdict import Decision, Verdict, decide
+from assay.verdict.ruling import Verdicts
+
+__all__ = [
+    "AssayError",
+    "Bundle",
+    "Decision",
+    "Verdict",
+    "Verdicts",
+    "decide",
+    "differences",
+    "open_bundle",
+    "run_study",
+]

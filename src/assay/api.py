@@ -1,0 +1,46 @@
+"""The Python door to studies: the same steps the command line takes, in one call each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from assay.bench import Watcher, prepare, run
+from assay.host import host_facts
+from assay.record import Bundle
+from assay.study import locate, read
+from assay.verdict.ruling import Verdicts
+
+
+def run_study(
+    study: str,
+    out: str | Path | None = None,
+    *,
+    overrides: Mapping[str, str] | None = None,
+    seed: int | None = None,
+    full: bool = False,
+    watcher: Watcher | None = None,
+) -> tuple[Bundle, Verdicts]:
+    """Run a study (a file or a shipped name) into a new bundle.
+
+    `overrides` maps dotted keys of the study file to TOML values. Raises the
+    errors of `assay._errors`; whatever was measured by then is in the bundle.
+    """
+    name, text, base = locate(study)
+    checked = read(name, text, base, overrides)
+    folder = Path(out) if out else default_folder(checked.name)
+    bundle = prepare(
+        checked, folder, host_facts(), base=base, seed=seed, overrides=overrides, full=full
+    )
+    return bundle, run(bundle, watcher)
+
+
+def open_bundle(folder: str | Path) -> Bundle:
+    """The bundle in a folder; BundleError if there is none."""
+    return Bundle.open(Path(folder))
+
+
+def default_folder(study: str) -> Path:
+    """Where a study's bundle goes when nobody says: ./bundles/STUDY-TIME."""
+    return Path("bundles") / f"{study}-{datetime.now():%Y%m%d-%H%M%S}"

@@ -1,0 +1,67 @@
+"""The guard: rules that void a run, fixed beforehand and blind to the arm.
+
+They look only at things outside the metric. The limits are those of
+docs/design.md; a run that breaks one is recorded with the reason and its block
+is run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.targets import Measured
+
+BUSIEST_CLIENT = 0.80
+"""A client thread busier than this, while the server idles, was the limit."""
+
+SERVER_IDLE = 0.05
+LATE_SENDS = 0.01
+ACHIEVED = 0.99
+ERRORS = 0.001
+
+FOREIGN_CPUS = 0.10
+"""CPUs' worth of other processes' work over the window."""
+
+STOLEN_CPUS = 0.05
+CLOCK_STEP_MS = 20.0
+
+
+def void_reason(measured: Measured) -> str:
+    """Why a run cannot count, or nothing. All reasons that hold are named."""
+    health = measured.health
+    reasons = [*_client(health), *_machine(health)]
+    tried = measured.operations + measured.errors
+    if measured.errors > ERRORS * tried:
+        reasons.append(f"{100 * measured.errors / tried:.2g} % of operations failed")
+    return "; ".join(reasons)
+
+
+def _client(health: Mapping[str, Any]) -> list[str]:
+    reasons = []
+    busiest, idle = health["busiest_thread"], health["server_idle"]
+    if busiest is not None and busiest > BUSIEST_CLIENT and idle > SERVER_IDLE:
+        reasons.append(
+            f"the client was the limit: its busiest thread {100 * busiest:.0f} % busy "
+            f"while the server's CPUs idled {100 * idle:.0f} %"
+        )
+    late = health["late_sends"]
+    if late is not None and late > LATE_SENDS:
+        reasons.append(f"the client was the limit: {100 * late:.1f} % of sends were late")
+    asked, achieved = health["asked_per_s"], health["achieved_per_s"]
+    if asked is not None and achieved < ACHIEVED * asked:
+        reasons.append(
+            f"the client was the limit: {achieved:.0f} of {asked:.0f} operations/s were sent"
+        )
+    return reasons
+
+
+def _machine(health: Mapping[str, Any]) -> list[str]:
+    reasons = []
+    if health["foreign_cpu"] > FOREIGN_CPUS:
+        reasons.append(f"other processes took {health['foreign_cpu']:.2f} CPUs")
+    if health["steal"] > STOLEN_CPUS:
+        reasons.append(f"the hypervisor took {health['steal']:.2f} CPUs")
+    if abs(health["clock_step_ms"]) > CLOCK_STEP_MS:
+        reasons.append(f"the clock stepped by {health['clock_step_ms']:.0f} ms")
+    return reasons

@@ -1,0 +1,169 @@
+"""The life of one run: apply, start, load, warm up, measure, witness, stop.
+
+Each run is a fresh process. Whatever happens, the server is stopped and
+commands are undone before this returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay._errors import AssayError, RunError
+from assay.bench.guard import void_reason
+from assay.bench.journal import Journal, witness
+from assay.changes import Application, applied_values
+from assay.metrics import metric
+from assay.record import RunRecord, Step, WitnessRecord
+from assay.study import Arm, Study, launch_of, workload_seed
+from assay.targets import Launch, Measured, OnInterval, Target
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Where time comes from: a fake makes the whole pipeline exact and instant."""
+
+    monotonic: Callable[[], float]
+    wall: Callable[[], str]
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that one run needs to know."""
+
+    study: Study
+    arm: Arm
+    step: Step
+    run: int
+    seed: int
+    target: Target
+    log: Path
+    journal: Journal
+    clocks: Clocks
+    on_interval: OnInterval
+
+
+class Stopped(AssayError):
+    """The run was asked to end before its window was over; it is not recorded."""
+
+
+def live(job: Job) -> RunRecord:
+    """One run, from start to stop, as a record: ok, void or failed."""
+    case = next(c for c in job.study.cases if c.name == job.step.case)
+    launch = launch_of(job.study, case, job.arm, seed=workload_seed(job.seed, job.step.block))
+    application = job.study.application(job.arm)
+    started, began = job.clocks.wall(), job.clocks.monotonic()
+    try:
+        measured, evidence = _measure(job, launch, application)
+        found = _observed(job, measured, evidence)
+    except RunError as error:
+        found = {**_NOTHING, "status": "failed", "reason": error.message}
+    took_s = job.clocks.monotonic() - began
+    step = job.step
+    return RunRecord(
+        run=job.run,
+        case=step.case,
+        arm=step.arm,
+        block=step.block,
+        attempt=step.attempt,
+        slot=step.slot,
+        retry=step.retry,
+        started=started,
+        took_s=took_s,
+        **found,
+    )
+
+
+def _measure(
+    job: Job, launch: Launch, application: Application
+) -> tuple[Measured, Mapping[str, Any]]:
+    """Start, measure and stop one server; commands around it are always undone."""
+    server = None
+    try:
+        for factor, command in application.commands.items():
+            job.journal.apply(factor, command)
+        server = job.target.start(launch, job.log)
+        server.read_back()
+        said = {f: witness(c) for f, c in application.commands.items()}
+        measured = server.measure(job.on_interval)
+        if not measured.complete:
+            raise Stopped("the run was ended before its window was over")
+        return measured, {**server.evidence(), "commands": said}
+    finally:
+        with suppress(ProcessLookupError):
+            if server is not None:
+                server.stop()
+        if application.commands:
+            job.journal.undo()
+
+
+def _observed(job: Job, measured: Measured, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """The measured part of a record: metrics, witness, dose, health, and whether it is void."""
+    reason = void_reason(measured)
+    lacking = [n for n in (job.study.primary,) if measured.metrics.get(n, 0.0) <= 0]
+    if not reason and lacking:
+        raise RunError(f"the run has no {metric(lacking[0]).name}: nothing was measured")
+    return {
+        "status": "void" if reason else "ok",
+        "reason": reason,
+        "window_s": measured.window_s,
+        "operations": measured.operations,
+        "errors": measured.errors,
+        "metrics": dict(measured.metrics),
+        "counters": dict(measured.counters),
+        "histogram": measured.histogram,
+        "intervals": measured.intervals,
+        "threads": measured.threads,
+        "cpus": measured.cpus,
+        "read_back": dict(evidence.get("read_back", {})),
+        "witness": _witnesses(job, evidence),
+        "dose": _doses(job, measured),
+        "health": dict(measured.health),
+    }
+
+
+_NOTHING: dict[str, Any] = {
+    "window_s": 0.0,
+    "operations": 0,
+    "errors": 0,
+    "metrics": {},
+    "counters": {},
+    "histogram": "",
+    "intervals": [],
+    "threads": [],
+    "cpus": [],
+    "read_back": {},
+    "witness": {},
+    "dose": {},
+    "health": {},
+}
+
+
+def _witnesses(job: Job, evidence: Mapping[str, Any]) -> dict[str, WitnessRecord]:
+    """What each factor's witness says of the level this arm has: off is judged as on is."""
+    found = {}
+    for name, level_name in job.arm.levels.items():
+        factor = job.study.factors[name]
+        level = factor.levels[level_name]
+        held = factor.change.witness.judge(level.name, applied_values(level, name), evidence)
+        found[name] = WitnessRecord(level=level_name, held=held.held, evidence=held.evidence)
+    return found
+
+
+def _doses(job: Job, measured: Measured) -> dict[str, float]:
+    """How often each factor's mechanism ran: its counter, and the counter's family, summed."""
+    found = {}
+    for name in job.arm.levels:
+        dose = job.study.factors[name].change.dose
+        if dose is None:
+            continue
+        total = sum(
+            value
+            for counter, value in measured.counters.items()
+            if counter == dose.counter or counter.startswith(f"{dose.counter}.")
+        )
+        found[name] = total / measured.operations if dose.per_operation else float(total)
+    return found

@@ -1,0 +1,74 @@
+"""Before the first run: what this host cannot do of what the study asks, said with the remedy.
+
+A level with `absent = "skip"` that cannot be had is left out and recorded;
+any other is an error, and nothing has been started by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay._errors import InputError, MissingError
+from assay.study import BASELINE, Absent, Arm, Factor, Study, arms, launch_of
+from assay.targets import Target
+
+
+def fit(study: Study, facts: Mapping[str, Any], targets: Mapping[str, Target]) -> Study:
+    """The study as this host can run it; MissingError for what it needs and the host lacks."""
+    study = _without_lacking(study, facts)
+    while True:
+        absent = _first_refused(study, targets)
+        if absent is None:
+            break
+        study = study.without(absent)
+    if len(arms(study)) < 2:
+        left = "; ".join(f"{a.factor}={a.level}: {a.why}" for a in study.absent)
+        raise MissingError(
+            f"nothing is left to compare on this machine: {left}",
+            next_step="run the study on a host that has what it names",
+        )
+    return study
+
+
+def _without_lacking(study: Study, facts: Mapping[str, Any]) -> Study:
+    """Levels whose processor is not here go out, or stop the study."""
+    for factor in list(study.factors.values()):
+        for name, level in factor.levels.items():
+            if level.needs in (None, facts["arch"], *facts["cpu_features"]):
+                continue
+            why = f"needs {level.needs}; this is {facts['arch']}"
+            if name == factor.off or factor.absent == "error":
+                raise MissingError(
+                    f"{factor.name}={name} {why}",
+                    next_step='run it there, or write absent = "skip" in its [[factor]]',
+                )
+            if factor.name in study.factors:
+                study = study.without(Absent(factor.name, name, why))
+    return study
+
+
+def _first_refused(study: Study, targets: Mapping[str, Target]) -> Absent | None:
+    """The first level that a target refuses on this host; None when every arm can start."""
+    for arm in arms(study):
+        for case in study.cases:
+            launch = launch_of(study, case, arm, seed=1)
+            try:
+                targets[case.target].check(launch)
+            except MissingError as error:
+                return _blame(study, arm, error)
+            except InputError as error:
+                error.message = f"arm {arm.name}: {error.message}"
+                raise
+    return None
+
+
+def _blame(study: Study, arm: Arm, error: MissingError) -> Absent:
+    """The skippable level that an arm's refusal is about: the one that others do without."""
+    off = [f for f in study.factors.values() if arm.levels[f.name] != f.off]
+    if arm.name != BASELINE and len(off) == 1 and off[0].absent == "skip":
+        return Absent(off[0].name, arm.levels[off[0].name], error.message)
+    skippable: list[Factor] = [f for f in off if f.absent == "skip"]
+    if len(skippable) == 1:
+        return Absent(skippable[0].name, arm.levels[skippable[0].name], error.message)
+    raise MissingError(f"arm {arm.name}: {error.message}", next_step=error.next_step) from error

@@ -1,0 +1,164 @@
+"""Running a study: make the plan, then run after run until the ruling is complete.
+
+Everything decided on the way is decided by `Replay` from what is on disk, so a
+run of this loop that was killed and resumed ends as one that was not.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from assay._digest import digest
+from assay._errors import BundleError, VoidError
+from assay.bench.journal import Journal
+from assay.bench.life import Clocks, Job, Stopped, live
+from assay.bench.preflight import fit
+from assay.bench.watch import Silent, Watcher
+from assay.record import Bundle, RunRecord, Step, replayed, verdicts_of
+from assay.study import Absent, Study, arms, make_plan, read
+from assay.targets import TARGETS, Target
+from assay.verdict.ruling import Verdicts
+
+REAL = Clocks(time.monotonic, lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+STOPPED_BY_USER = "you stopped it"
+
+
+def prepare(
+    study: Study,
+    folder: Path,
+    facts: Mapping[str, Any],
+    *,
+    base: Path,
+    seed: int | None = None,
+    overrides: Mapping[str, str] | None = None,
+    full: bool = False,
+    targets: Mapping[str, Target] = TARGETS,
+) -> Bundle:
+    """Check the study against this host and write its plan; no run is made.
+
+    MissingError if the host lacks what the study needs, BundleError if `folder`
+    is not empty.
+    """
+    fitted = fit(study, facts, targets)
+    plan = make_plan(
+        fitted,
+        version=version("assay"),
+        seed=int.from_bytes(os.urandom(4)) if seed is None else seed,
+        study_sha256=digest(study.text.encode()),
+        base=str(base) if any(f.change.name.startswith("binary.") for f in study.factors.values()) else "",
+        overrides=dict(overrides or {}),
+        stand_ins={c.target: targets[c.target].stand_in for c in study.cases},
+        full=full,
+    )
+    return Bundle.create(folder, study.text, plan, dict(facts))
+
+
+def run(
+    bundle: Bundle,
+    watcher: Watcher | None = None,
+    *,
+    targets: Mapping[str, Target] = TARGETS,
+    clocks: Clocks = REAL,
+) -> Verdicts:
+    """Make the runs that are still to make, and write the verdicts.
+
+    Goes on where a killed study was. Ctrl-C ends the run in progress, keeps what
+    is done, writes the verdicts so far and is raised again. VoidError if a block
+    was void too often; RestoreError if a command could not be undone.
+    """
+    bundle.lock()
+    try:
+        return _Runner(bundle, watcher or Silent(), targets, clocks).run()
+    finally:
+        bundle.close()
+
+
+class _Runner:
+    """One pass over the steps of a bundle."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        watcher: Watcher,
+        targets: Mapping[str, Target],
+        clocks: Clocks,
+    ) -> None:
+        self.bundle, self.watcher, self.targets, self.clocks = bundle, watcher, targets, clocks
+        self.plan = bundle.plan
+        self.study = _study_of(bundle, targets)
+        self.arms = {a.name: a for a in arms(self.study)}
+        self.journal = Journal(bundle.folder / "journal.jsonl")
+        self.replay = replayed(bundle)
+
+    def run(self) -> Verdicts:
+        self.journal.undo()
+        self.watcher.started(self.plan, self.replay)
+        why = ""
+        try:
+            self._steps()
+            why = self.replay.stopped
+        except (KeyboardInterrupt, Stopped):
+            why = STOPPED_BY_USER
+            self.replay.stop(why)
+        verdicts = verdicts_of(self.replay)
+        self.bundle.write_verdicts(verdicts)
+        self.watcher.finished(self.replay, why)
+        if why == STOPPED_BY_USER:
+            raise KeyboardInterrupt
+        if why:
+            raise VoidError(
+                why,
+                next_step="quieten the machine, then go on with "
+                f"`assay run --resume {self.bundle.folder}`",
+            )
+        return verdicts
+
+    def _steps(self) -> None:
+        while (step := self.replay.next()) is not None:
+            self.watcher.running(step, 0, 0.0)
+            record = self._one(step)
+            sized = self.replay.ruling.size is not None
+            self.replay.add(record)
+            self.watcher.ran(record, self.replay)
+            if not sized and self.replay.ruling.size is not None:
+                self.watcher.sized(self.replay.ruling.size.sentence())
+
+    def _one(self, step: Step) -> RunRecord:
+        number = len(self.replay.records)
+        case = next(c for c in self.study.cases if c.name == step.case)
+        job = Job(
+            study=self.study,
+            arm=self.arms[step.arm],
+            step=step,
+            run=number,
+            seed=self.plan.seed,
+            target=self.targets[case.target],
+            log=self.bundle.log(number),
+            journal=self.journal,
+            clocks=self.clocks,
+            on_interval=lambda done, spent: self.watcher.running(step, done, spent),
+        )
+        return self.bundle.append(live(job))
+
+
+def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
+    """The study of a bundle as it was planned; BundleError if it no longer gives those arms."""
+    plan = bundle.plan
+    name = str(bundle.folder / "study.toml")
+    study = read(name, bundle.study, Path(plan.base or "."), plan.overrides, targets)
+    for absent in plan.absent:
+        if absent.factor in study.factors:
+            study = study.without(Absent(absent.factor, absent.level, absent.why))
+    if [a.name for a in arms(study)] != [a.name for a in plan.arms]:
+        raise BundleError(
+            f"{bundle.folder}: this version of Assay makes other arms of its study",
+            next_step=f"finish it with Assay {plan.version}",
+        )
+    return study

@@ -1,0 +1,34 @@
+"""The catalogue of changes: what can be switched, how, and how to see that it is on."""
+
+from assay.changes.catalogue import CATALOGUE, find
+from assay.changes.declaration import (
+    EFFORTS,
+    Application,
+    Change,
+    Command,
+    Dose,
+    Effort,
+    Level,
+    Prediction,
+)
+from assay.changes.generic import GENERIC, applied_values, generic_change
+from assay.changes.witness import Evidence, Held, Witness
+
+__all__ = [
+    "CATALOGUE",
+    "EFFORTS",
+    "GENERIC",
+    "Application",
+    "Change",
+    "Command",
+    "Dose",
+    "Effort",
+    "Evidence",
+    "Held",
+    "Level",
+    "Prediction",
+    "Witness",
+    "applied_values",
+    "find",
+    "generic_change",
+]

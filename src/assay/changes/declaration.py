@@ -1,0 +1,123 @@
+"""What a change is: data that says how to switch it and how to see that it is on.
+
+A change has levels. A level is applied as settings of the target, environment
+variables, another executable or commands; the bench merges the applications of
+all factors of an arm into one launch. Changes know no target's code and targets
+know no change: the names of settings are all they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assay._parameters import nearest
+from assay.changes.witness import Witness
+
+Effort = Literal["A", "B", "C", "D", "E", "F"]
+EFFORTS: dict[str, str] = {
+    "A": "trivial: one switch, fits everywhere",
+    "B": "simple: a setting, no change of schema or code",
+    "C": "moderate: tuned for each environment",
+    "D": "a project of its own",
+    "E": "the application is rewritten",
+    "F": "new hardware",
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """Programs that switch something outside the server; each is an argument list."""
+
+    apply: tuple[str, ...]
+    undo: tuple[str, ...]
+    witness: tuple[str, ...]
+    expect: str
+
+
+@dataclass(frozen=True)
+class Application:
+    """How a level is put in force. Merging two that set one thing twice is an error."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    binary: str | None = None
+    commands: Mapping[str, Command] = field(default_factory=dict)
+
+    def merged(self, other: Application) -> Application:
+        """Both applications at once; ValueError names what both would set."""
+        both = (set(self.settings) & set(other.settings)) | (set(self.env) & set(other.env))
+        if self.binary and other.binary:
+            both.add("the executable")
+        if both:
+            raise ValueError(f"two factors both set {', '.join(sorted(both))}")
+        return Application(
+            {**self.settings, **other.settings},
+            {**self.env, **other.env},
+            self.binary or other.binary,
+            {**self.commands, **other.commands},
+        )
+
+
+@dataclass(frozen=True)
+class Level:
+    """One setting of a change. `needs` names a processor architecture or feature."""
+
+    name: str
+    application: Application
+    needs: str | None = None
+
+
+@dataclass(frozen=True)
+class Dose:
+    """The counter that tells how often the mechanism ran, and in what unit."""
+
+    counter: str
+    unit: str
+    per_operation: bool = True
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A metric that the change should move, and which way: part of its signature."""
+
+    metric: str
+    direction: Literal["up", "down", "same"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that can be switched.
+
+    `levels` are the named ones; a change with `numeric_setting` takes any number
+    that the target allows for that setting. `requires` maps a setting to the
+    values under which the change means anything.
+    """
+
+    name: str
+    text: str
+    targets: frozenset[str]
+    levels: Mapping[str, Level]
+    off: str
+    on: str
+    witness: Witness
+    effort: Effort
+    dose: Dose | None = None
+    numeric_setting: str | None = None
+    requires: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    signature: tuple[Prediction, ...] = ()
+
+    def level(self, value: object) -> Level:
+        """The level called `value`, or holding that number; ValueError lists what there is."""
+        if self.numeric_setting is not None:
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ValueError(f"{value!r} is not a level of {self.name}: write a whole number")
+            return Level(str(value), Application({self.numeric_setting: value}))
+        name = value if isinstance(value, str) else str(value)
+        if name not in self.levels:
+            known = ", ".join(self.levels)
+            raise ValueError(
+                f"{value!r} is not a level of {self.name}: {known}{nearest(name, self.levels)}"
+            )
+        return self.levels[name]

@@ -1,0 +1,116 @@
+"""The user's own change, without code: `setting`, `env`, `binary`, `command`.
+
+Each builds an ordinary `Change` from what a study file says of a factor, with
+the witness that its kind allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay._digest import file_digest
+from assay.changes.declaration import Application, Change, Command, Effort, Level
+from assay.changes.witness import CommandSays, Environ, Executable, ReadBack, Witness
+
+GENERIC = {
+    "setting": "any setting of the target, by its own name; a level may be a table of settings",
+    "env": "an environment variable of the server; a level left out means unset",
+    "binary": "another build or version of the server, told apart by its contents",
+    "command": "anything with an apply, an undo and a witness command",
+}
+
+
+def generic_change(
+    kind: str,
+    factor: str,
+    key: str | None,
+    levels: Mapping[str, Any],
+    *,
+    target: str,
+    base: Path,
+    effort: Effort = "C",
+) -> Change:
+    """A change of one generic kind.
+
+    `key` is the setting or the variable; `levels` maps level names to what the
+    study file gives; relative paths start at `base`. ValueError on a mistake.
+    """
+    build = {"setting": _setting, "env": _env, "binary": _binary, "command": _command}[kind]
+    made, witness = build(factor, key, levels, base)
+    names = list(levels)
+    return Change(
+        f"{kind}.{factor}",
+        GENERIC[kind],
+        frozenset({target}),
+        made,
+        names[0],
+        names[-1],
+        witness,
+        effort,
+    )
+
+
+Built = tuple[dict[str, Level], Witness]
+
+
+def _setting(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
+    made = {}
+    for name, value in levels.items():
+        if not isinstance(value, dict) and key is None:
+            raise ValueError(f'factor {factor}: add setting = "NAME", or make each level a table')
+        settings = value if isinstance(value, dict) else {key: value}
+        made[name] = Level(name, Application(settings))
+    return made, ReadBack()
+
+
+def _env(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
+    if key is None:
+        raise ValueError(f'factor {factor}: an env change needs variable = "NAME"')
+    for value in levels.values():
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"factor {factor}: {value!r} is not text; variables hold text")
+    made = {n: Level(n, Application(env={key: v})) for n, v in levels.items()}
+    return made, Environ()
+
+
+def _binary(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
+    made: dict[str, Level] = {}
+    digests: dict[str, str | None] = {}
+    for name, value in levels.items():
+        path = (base / value).resolve() if isinstance(value, str) else None
+        if value is not None and (path is None or not path.is_file()):
+            raise ValueError(f"factor {factor}: {value!r} is not a file")
+        made[name] = Level(name, Application(binary=str(path) if path else None))
+        digests[name] = file_digest(path) if path else None
+    twice = [d for d in digests.values() if list(digests.values()).count(d) > 1]
+    if twice:
+        raise ValueError(f"factor {factor}: two levels name the same executable")
+    return made, Executable(digests)
+
+
+def _command(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
+    made = {}
+    for name, value in levels.items():
+        wanted = {"apply", "undo", "witness", "expect"}
+        if not isinstance(value, dict) or set(value) != wanted:
+            raise ValueError(f"factor {factor}: level {name} needs {', '.join(sorted(wanted))}")
+        programs = (value["apply"], value["undo"], value["witness"])
+        if not all(_is_command(p) for p in programs) or not isinstance(value["expect"], str):
+            raise ValueError(f"factor {factor}: commands are lists of words, expect is text")
+        command = Command(*(tuple(p) for p in programs), value["expect"])
+        made[name] = Level(name, Application(commands={factor: command}))
+    return made, CommandSays(factor)
+
+
+def _is_command(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(w, str) for w in value)
+
+
+def applied_values(level: Level, factor: str) -> dict[str, Any]:
+    """What a level sets, as its witness wants it."""
+    application = level.application
+    if factor in application.commands:
+        return {"expect": application.commands[factor].expect}
+    return {**application.settings, **application.env}

@@ -1,0 +1,178 @@
+"""Witnesses: evidence that a level is in force, judged the same in every arm.
+
+A witness looks at what a server showed while it ran (its `Evidence`) and says
+whether one level of one change was in force. It must be able to say no: each
+kind is tested with the change off. Evidence is read by the target; judging it
+is here, so that a bundle can be judged again without any server.
+
+    kind         looks at                                     proves
+    Functions    the census of the very functions that ran    which instructions they hold
+    ReadBack     settings as the server reports them          what it was really given
+    HugePages    smaps of the data's own mapping              which pages were obtained
+    Environ      /proc/PID/environ                            an environment variable
+    Executable   digest of /proc/PID/exe                      which build ran
+    CommandSays  output of a witness command                  whatever the user asked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Evidence = Mapping[str, Any]
+"""What a server showed: `read_back`, `functions`, `memory`, `environ`, `executable`, `commands`."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Whether a level was seen to be in force, and the evidence in words."""
+
+    held: bool
+    evidence: str
+
+
+class Witness(Protocol):
+    """Judges evidence for one level; `applied` is what the level sets."""
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held: ...
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a function that runs at some level must be called, hold and lack."""
+
+    symbol: str = ""
+    has: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The function that ran in `role` is disassembled: its name and instructions tell the level."""
+
+    role: str
+    expected: Mapping[str, Expected]
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        ran = [f for f in evidence.get("functions", ()) if f["role"] == self.role]
+        if not ran:
+            return Held(False, f"no function was seen to run as {self.role}")
+        wanted = self.expected[level]
+        for function in ran:
+            fault = _fault(function, wanted)
+            if fault:
+                return Held(False, fault)
+        return Held(True, "; ".join(_census(f, wanted) for f in ran))
+
+
+def _fault(function: Mapping[str, Any], wanted: Expected) -> str:
+    name, counts = function["symbol"], function["counts"]
+    if wanted.symbol not in name:
+        return f"{name} ran, not {wanted.symbol}"
+    absent = [i for i in wanted.has if not counts.get(i)]
+    present = [i for i in wanted.lacks if counts.get(i)]
+    if absent:
+        return f"{name} holds no {' or '.join(absent)}"
+    return f"{name} holds {' and '.join(present)}" if present else ""
+
+
+def _census(function: Mapping[str, Any], wanted: Expected) -> str:
+    counts = function["counts"]
+    holds = ", ".join(f"{counts.get(i, 0)} {i}" for i in (*wanted.has, *wanted.lacks))
+    size = f"{function['instructions']} instructions"
+    return f"{function['symbol']} ({size}: {holds})" if holds else f"{function['symbol']} ({size})"
+
+
+@dataclass(frozen=True)
+class ReadBack:
+    """The server reports each setting of the level with the value it was given.
+
+    `alias` maps a level to other facts that the server must report with it.
+    """
+
+    alias: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        reported = evidence.get("read_back", {})
+        wanted = {**applied, **self.alias.get(level, {})}
+        for key, value in wanted.items():
+            if key not in reported:
+                return Held(False, f"the server does not report {key}")
+            if reported[key] != value:
+                return Held(False, f"{key} is {reported[key]!r}, not {value!r}")
+        return Held(True, ", ".join(f"{k} = {reported[k]}" for k in wanted) + " read back")
+
+
+@dataclass(frozen=True)
+class HugePages:
+    """smaps of the data's mapping: huge pages at the levels that want them, none at the others.
+
+    A level maps to the field that must be filled; None means that both must be 0.
+    `share` is how much of the mapping must be huge: transparent huge pages may
+    leave a ragged edge.
+    """
+
+    wanted: Mapping[str, str | None]
+    share: float = 0.9
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        memory = evidence.get("memory", {})
+        fields = ("anon_huge_bytes", "private_hugetlb_bytes")
+        if any(f not in memory for f in fields):
+            return Held(False, "the pages of the data were not read")
+        said = ", ".join(f"{f} {memory[f]}" for f in fields) + f" of {memory['bytes']}"
+        wanted = self.wanted[level]
+        unwanted = [f for f in fields if f != wanted and memory[f]]
+        short = wanted is not None and memory[wanted] < self.share * memory["bytes"]
+        return Held(not unwanted and not short, said)
+
+
+@dataclass(frozen=True)
+class Environ:
+    """The environment of the running process holds the variable, or lacks it."""
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        seen = evidence.get("environ")
+        if seen is None:
+            return Held(False, "the environment of the process was not read")
+        for name, value in applied.items():
+            if seen.get(name) != value:
+                return Held(False, f"{name} is {seen.get(name)!r}, not {value!r}")
+        words = [f"{k} = {v}" if v is not None else f"{k} absent" for k, v in applied.items()]
+        return Held(True, ", ".join(words) + " in the running process")
+
+
+@dataclass(frozen=True)
+class Executable:
+    """The running process has the contents of the level's file, by SHA-256 taken before the study.
+
+    The level without a digest is the target's own executable: it must be none of
+    the other levels' files.
+    """
+
+    digests: Mapping[str, str | None]
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        seen = evidence.get("executable")
+        if not seen:
+            return Held(False, "the executable of the process was not read")
+        said = f"running executable {seen['sha256'][:12]}, build id {seen.get('build_id')}"
+        wanted = self.digests[level]
+        if wanted is not None:
+            return Held(wanted == seen["sha256"], said)
+        return Held(seen["sha256"] not in self.digests.values(), said)
+
+
+@dataclass(frozen=True)
+class CommandSays:
+    """The witness command of the level printed the text it was expected to print."""
+
+    factor: str
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        said = evidence.get("commands", {}).get(self.factor)
+        if said is None:
+            return Held(False, "the witness command did not run")
+        wanted = applied["expect"]
+        return Held(wanted == said.strip(), f"witness command printed {said.strip()[:80]!r}")

@@ -1,0 +1,28 @@
+"""The command line: one thin file per command, and the only place that prints or exits."""
+
+from __future__ import annotations
+
+import signal
+
+import typer
+
+from assay.cli import decide, host, list_, report, run, show, verify
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Does a low-level change make your data server faster: how much, how surely, why.",
+    epilog="Exit codes: 0 fine; 1 the answer is no; 2 wrong use or bad input; 3 something "
+    "needed is missing here; 4 the measurement is void; 5 the host could not be restored; "
+    "130 interrupted, what was done is kept.",
+)
+for command in (run, show, report, verify, decide, list_, host):
+    command.register(app)
+
+
+def main() -> None:
+    """The `assay` command."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    app(prog_name="assay")

@@ -1,0 +1,69 @@
+"""What every command shares: where output goes, and how an error becomes an exit code.
+
+stdout is the result, stderr the story. Colour is used on a terminal only.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assay._errors import AssayError, ExitCode
+from assay.report import Line
+
+JSON_OPTION = typer.Option(False, "--json", help="Print the result as JSON (see docs/schema).")
+
+
+def guarded(command: Callable[..., ExitCode | None]) -> Callable[..., None]:
+    """The command, with every error turned into one complaint and one exit code."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            code = command(*args, **kwargs) or ExitCode.OK
+            sys.stdout.flush()
+        except AssayError as error:
+            complain(error.message, error.next_step)
+            code = error.exit_code
+        except KeyboardInterrupt:
+            complain("interrupted", "what was measured is kept; `assay run --resume` goes on")
+            code = ExitCode.INTERRUPTED
+        except BrokenPipeError:
+            # The reader had enough; what follows must not fail on the same pipe.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = ExitCode.OK
+        raise typer.Exit(int(code))
+
+    return run
+
+
+def complain(message: str, next_step: str) -> None:
+    """One error on stderr, and what to do next."""
+    story().print(Text(f"assay: {message}", style="red"))
+    if next_step:
+        story().print(Text(f"next: {next_step}"))
+
+
+def story() -> Console:
+    """Where progress and remarks go."""
+    return Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def tell(lines: Iterable[Line]) -> None:
+    """Print lines of a result."""
+    console = Console(soft_wrap=True, highlight=False)
+    for line in lines:
+        console.print(Text(line.text, style=line.style))
+
+
+def tell_json(value: Any) -> None:
+    """Print a result as JSON."""
+    sys.stdout.write(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")

@@ -1,0 +1,36 @@
+"""`assay host`: what this machine is, and what can be measured on it."""
+
+from __future__ import annotations
+
+import typer
+
+from assay._errors import ExitCode
+from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.host import host_facts, limits
+from assay.report import Line
+
+
+@guarded
+def command(json: bool = JSON_OPTION) -> ExitCode | None:
+    """Show the facts of this machine, and what it cannot do or count.
+
+    Example: assay host show
+    """
+    facts = host_facts()
+    if json:
+        tell_json(facts)
+        return None
+    plain = ("cpu_model", "arch", "cpus", "memory_bytes", "kernel", "distribution")
+    tell(Line(f"{name:16} {facts[name]}") for name in plain)
+    hints = ", ".join(f"{h['name']} {h['ns']:.1f} ns" for h in facts["hints"])
+    tell([Line(f"{'spin hints':16} {hints}"), Line("")])
+    tell(Line(f"not here: {limit}", "yellow") for limit in limits(facts))
+    return None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The machine itself.")
+    group.command("show")(command)
+    group.callback()(lambda: None)
+    app.add_typer(group, name="host")

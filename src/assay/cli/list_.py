@@ -1,0 +1,132 @@
+"""`assay list`: the studies, targets, workloads and changes that there are."""
+
+from __future__ import annotations
+
+import enum
+import tomllib
+from typing import Any
+
+import typer
+
+from assay._errors import ExitCode, InputError
+from assay._parameters import Parameter, nearest
+from assay.changes import CATALOGUE, GENERIC
+from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.report import Line
+from assay.study import shipped
+from assay.targets import TARGETS
+from assay.workloads import WORKLOADS
+
+
+class Listed(enum.StrEnum):
+    """What can be listed."""
+
+    STUDIES = "studies"
+    TARGETS = "targets"
+    WORKLOADS = "workloads"
+    CHANGES = "changes"
+
+
+@guarded
+def command(
+    what: Listed = typer.Argument(Listed.STUDIES, help="What to list."),
+    target: str = typer.Option(None, help="With changes: only those of this target."),
+    json: bool = JSON_OPTION,
+) -> ExitCode | None:
+    """List what a study can name.
+
+    Example: assay list changes --target engine
+    """
+    if target is not None and target not in TARGETS:
+        raise InputError(
+            f"{target!r} is not a target{nearest(target, TARGETS)}",
+            next_step=f"use {', '.join(TARGETS)}",
+        )
+    entries = _LISTS[what](target)
+    if json:
+        tell_json(entries)
+        return None
+    for entry in entries:
+        tell([Line(f"{entry['name']:24} {entry['text']}")])
+        tell(Line(f"{'':24} {text}", "dim") for text in _details(entry))
+    return None
+
+
+def _details(entry: dict[str, Any]) -> list[str]:
+    found = []
+    for key, value in entry.items():
+        if key in ("name", "text") or not value:
+            continue
+        if isinstance(value, dict):
+            found += [f"{name}: {text}" for name, text in value.items()]
+        else:
+            found.append(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+    return found
+
+
+def _studies(_: str | None) -> list[dict[str, Any]]:
+    found = []
+    for name, text in shipped().items():
+        values = tomllib.loads(text)
+        source = values.get("source", "")
+        found.append({"name": name, "text": values["question"], "source": source})
+    return found
+
+
+def _allowed(parameters: dict[str, Parameter]) -> dict[str, str]:
+    return {
+        name: f"{p.text} ({p.allowed()}; default {p.default})" for name, p in parameters.items()
+    }
+
+
+def _targets(_: str | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": t.kind,
+            "text": t.text,
+            "workloads": list(t.workloads),
+            "stand-in": t.stand_in or "",
+            "settings": _allowed(dict(t.settings)),
+        }
+        for t in TARGETS.values()
+    ]
+
+
+def _workloads(_: str | None) -> list[dict[str, Any]]:
+    return [
+        {"name": w.kind, "text": w.text, "parameters": _allowed(dict(w.parameters))}
+        for w in WORKLOADS.values()
+    ]
+
+
+def _changes(target: str | None) -> list[dict[str, Any]]:
+    found = [
+        {
+            "name": c.name,
+            "text": c.text,
+            "targets": sorted(c.targets),
+            "levels": list(c.levels) or [f"any number allowed for {c.numeric_setting}"],
+            "default": f"off {c.off}, on {c.on}",
+            "effort": c.effort,
+            "witness": type(c.witness).__name__,
+            "dose": c.dose.unit if c.dose else "",
+            "predicts": [f"{p.metric} {p.direction}" for p in c.signature],
+        }
+        for c in CATALOGUE.values()
+        if target is None or target in c.targets
+    ]
+    generic = [{"name": kind, "text": text} for kind, text in GENERIC.items()]
+    return found + generic
+
+
+_LISTS = {
+    Listed.STUDIES: _studies,
+    Listed.TARGETS: _targets,
+    Listed.WORKLOADS: _workloads,
+    Listed.CHANGES: _changes,
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("list")(command)

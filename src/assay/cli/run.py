@@ -1,0 +1,94 @@
+"""`assay run`: run a study, or go on with one that was interrupted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from assay._errors import ExitCode, InputError
+from assay.api import default_folder
+from assay.bench import Watcher, prepare, run
+from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.host import host_facts, limits
+from assay.record import Bundle
+from assay.report import Plain, Terminal, verdict_lines
+from assay.report.html import report_html
+from assay.study import locate, read
+
+
+@guarded
+def command(
+    study: str = typer.Argument(None, help="A study file, or the name of one that ships."),
+    set_: list[str] = typer.Option(
+        [], "--set", help="Override a key of the study: workload.records=10000", metavar="K=V"
+    ),
+    budget: str = typer.Option(None, help="Time the study may take, such as 10m."),
+    full: bool = typer.Option(
+        False, "--full", help="Run every planned block of every arm and decide once, at the end."
+    ),
+    resume: Path = typer.Option(None, help="Go on with the interrupted study in this bundle."),
+    seed: int = typer.Option(None, help="Seed of the run order; drawn and printed by default."),
+    out: Path = typer.Option(None, help="Folder of the bundle; ./bundles/STUDY-TIME by default."),
+    json: bool = JSON_OPTION,
+) -> ExitCode | None:
+    """Run a study and give a verdict on each of its changes.
+
+    Example: assay run quickstart --budget 5m
+    """
+    if (study is None) == (resume is None):
+        raise InputError("name a study, or a bundle with --resume", next_step="assay list studies")
+    overrides = _overrides(set_, budget)
+    if resume is None:
+        bundle = _prepared(study, overrides, out, seed, full)
+    else:
+        if overrides or out or seed is not None or full:
+            raise InputError("--resume goes on with the plan as it is; drop the other options")
+        bundle = Bundle.open(resume)
+    verdicts = None
+    try:
+        verdicts = run(bundle, _watcher())
+    finally:
+        if (bundle.folder / "verdicts.json").exists():
+            path = bundle.write_report(report_html(bundle))
+            story().print(f"bundle {bundle.folder}\nreport {path}", style="dim")
+    if json:
+        tell_json(verdicts.model_dump())
+    else:
+        tell(verdict_lines(verdicts, bundle.plan))
+    return None
+
+
+def _prepared(
+    study: str, overrides: dict[str, str], out: Path | None, seed: int | None, full: bool
+) -> Bundle:
+    name, text, base = locate(study)
+    checked = read(name, text, base, overrides)
+    facts = host_facts()
+    for limit in limits(facts):
+        story().print(f"not here: {limit}", style="dim")
+    folder = out or default_folder(checked.name)
+    return prepare(checked, folder, facts, base=base, seed=seed, overrides=overrides, full=full)
+
+
+def _overrides(pairs: list[str], budget: str | None) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise InputError(f"--set {pair}: write KEY=VALUE", next_step="--set decide.budget=2min")
+        found[key.strip()] = value.strip()
+    if budget is not None:
+        found["decide.budget"] = f'"{budget}"'
+    return found
+
+
+def _watcher() -> Watcher:
+    console = story()
+    return Terminal(console) if console.is_terminal else Plain(sys.stderr)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(command)

@@ -1,0 +1,39 @@
+"""`assay verify`: recompute every verdict of a bundle from its raw runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from assay._errors import ExitCode
+from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.record import Bundle, differences
+from assay.report import Line
+
+
+@guarded
+def command(
+    bundle: Path = typer.Argument(..., help="The folder that `assay run` printed."),
+    json: bool = JSON_OPTION,
+) -> ExitCode | None:
+    """Recompute a bundle; exit 1 if anything differs, naming the run that was altered.
+
+    Example: assay verify bundles/quickstart-20260101-120000
+    """
+    opened = Bundle.open(bundle)
+    found = differences(opened)
+    verdicts = opened.verdicts()
+    if json:
+        tell_json({"verified": not found, "runs": verdicts.runs, "differences": found})
+    elif found:
+        tell(Line(text, "red") for text in found)
+    else:
+        count = f"{len(verdicts.verdicts)} verdicts from {verdicts.runs} runs"
+        tell([Line(f"verified: {count} recompute to what the bundle says", "green")])
+    return ExitCode.NO if found else None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(command)

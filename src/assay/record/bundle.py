@@ -1,0 +1,202 @@
+"""The bundle: the folder of one study's results, complete enough to recompute it.
+
+    study.toml      the study's text, as it was run
+    plan.json       arms, schedule, seed, rule: fixed before the first run
+    host.json       the machine's facts
+    runs.jsonl      one line per run, appended and fsynced as it ends
+    journal.jsonl   commands applied to the host and undone again
+    verdicts.json   the verdicts, recomputable from the files above
+    report.html     the report
+    logs/           stderr of every server
+
+Each line of `runs.jsonl` carries a digest of itself and of the digest before;
+the first follows the digests of plan and host. A killed study loses at most the
+run in progress: a line that is not whole is cut off when the bundle is opened
+to go on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import ValidationError
+
+from assay._digest import canonical, chained, digest
+from assay._errors import AlteredError, BundleError
+from assay.record.run import RunRecord
+from assay.study import Plan
+from assay.verdict.ruling import Verdicts
+
+
+class Bundle:
+    """One bundle on disk. Reading never changes it; `append` and `write_*` do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock: IO[bytes] | None = None
+        self._last = ""
+
+    @classmethod
+    def create(cls, folder: Path, study: str, plan: Plan, host: dict[str, Any]) -> Bundle:
+        """A new bundle, everything but the runs on disk. BundleError if the folder has one."""
+        if folder.exists() and any(folder.iterdir()):
+            raise BundleError(
+                f"{folder} is not empty", next_step="name another --out, or use --resume"
+            )
+        (folder / "logs").mkdir(parents=True, exist_ok=True)
+        bundle = cls(folder)
+        _write(folder / "study.toml", study.encode())
+        _write(folder / "host.json", _pretty(host))
+        (folder / "runs.jsonl").touch()
+        _write(folder / "plan.json", _pretty(plan.model_dump()))
+        return bundle
+
+    @classmethod
+    def open(cls, folder: Path) -> Bundle:
+        """An existing bundle; BundleError if it is none."""
+        lacking = [n for n in ("study.toml", "plan.json", "runs.jsonl") if not (folder / n).exists()]
+        if lacking:
+            raise BundleError(
+                f"{folder} is not a bundle: it has no {', '.join(lacking)}",
+                next_step="give the folder that `assay run` printed",
+            )
+        return cls(folder)
+
+    # reading
+
+    @property
+    def study(self) -> str:
+        """The study's text."""
+        return (self.folder / "study.toml").read_text("utf-8")
+
+    @property
+    def host(self) -> dict[str, Any]:
+        """The host's facts."""
+        return json.loads((self.folder / "host.json").read_text("utf-8"))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan; AlteredError if the study's text is not the one it was made from."""
+        try:
+            plan = Plan.model_validate_json((self.folder / "plan.json").read_bytes())
+        except ValidationError as error:
+            raise AlteredError(f"{self.folder}/plan.json is not a plan: {error}") from error
+        if digest(self.study.encode()) != plan.study_sha256:
+            raise AlteredError(f"{self.folder}/study.toml is not the one that was run")
+        return plan
+
+    def runs(self) -> list[RunRecord]:
+        """Every whole line, its place in the chain checked; AlteredError names the first bad run."""
+        previous, found = self._start(), []
+        for number, line in enumerate(self._lines()):
+            record = _record(number, line)
+            body = json.loads(line)
+            if chained(previous, body) != record.digest:
+                raise AlteredError(
+                    f"{record.title()} was altered: its digest does not follow",
+                    next_step="use the bundle as it was written, or run the study again",
+                )
+            previous = record.digest
+            found.append(record)
+        self._last = previous
+        return found
+
+    def verdicts(self) -> Verdicts:
+        """What `verdicts.json` says; BundleError if the study has not got that far."""
+        path = self.folder / "verdicts.json"
+        if not path.exists():
+            raise BundleError(
+                f"{self.folder} has no verdicts yet",
+                next_step=f"finish it with `assay run --resume {self.folder}`",
+            )
+        try:
+            return Verdicts.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            raise AlteredError(f"{path} is not a verdict file: {error}") from error
+
+    # writing
+
+    def lock(self) -> None:
+        """Hold the bundle for this process, and cut off a torn last line."""
+        self._lock = (self.folder / "runs.jsonl").open("r+b")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BundleError(
+                f"{self.folder} is being run by another process",
+                next_step="wait for it, or end it first",
+            ) from error
+        whole = self._lock.read().rfind(b"\n") + 1
+        self._lock.truncate(whole)
+        self._lock.seek(whole)
+
+    def append(self, record: RunRecord) -> RunRecord:
+        """Add a run to the chain and to disk; returns it with its digest."""
+        assert self._lock is not None, "lock the bundle before appending"
+        previous = self._last or self._start()
+        body = record.model_dump()
+        sealed = chained(previous, body)
+        self._lock.write(canonical({**body, "digest": sealed}) + b"\n")
+        self._lock.flush()
+        os.fsync(self._lock.fileno())
+        self._last = sealed
+        return record.model_copy(update={"digest": sealed})
+
+    def write_verdicts(self, verdicts: Verdicts) -> None:
+        """Write `verdicts.json` in one step."""
+        _write(self.folder / "verdicts.json", _pretty(verdicts.model_dump()))
+
+    def write_report(self, html: str) -> Path:
+        """Write `report.html` in one step; returns its path."""
+        _write(self.folder / "report.html", html.encode())
+        return self.folder / "report.html"
+
+    def log(self, run: int) -> Path:
+        """Where a run's server writes its stderr."""
+        return self.folder / "logs" / f"run-{run:05d}.log"
+
+    def close(self) -> None:
+        """Let the bundle go."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _start(self) -> str:
+        parts = [(self.folder / name).read_bytes() for name in ("plan.json", "host.json")]
+        return digest(b"".join(digest(p).encode() for p in parts))
+
+    def _lines(self) -> list[bytes]:
+        data = (self.folder / "runs.jsonl").read_bytes()
+        return data[: data.rfind(b"\n") + 1].splitlines()
+
+
+def _record(number: int, line: bytes) -> RunRecord:
+    try:
+        return RunRecord.model_validate_json(line)
+    except ValidationError as error:
+        reason = str(error).splitlines()[0]
+        raise AlteredError(f"line {number + 1} of runs.jsonl is not a run: {reason}") from error
+
+
+def _pretty(value: Any) -> bytes:
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that after a crash it is the old one or the new one, never a part."""
+    temporary = path.with_name(f".{path.name}.new")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

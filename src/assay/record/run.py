@@ -1,0 +1,62 @@
+"""One run as it stands in `runs.jsonl`: a line each, appended and fsynced as the run ends."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Status = Literal["ok", "void", "failed"]
+
+
+class Recorded(BaseModel):
+    """The base of what is recorded: unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WitnessRecord(Recorded):
+    """What was seen of one factor in one run."""
+
+    level: str
+    held: bool
+    evidence: str
+
+
+class RunRecord(Recorded):
+    """One run: one observation, or the reason why it is none.
+
+    Times in seconds; `metrics` in the units of `assay.metrics`; histograms are
+    HdrHistogram V2, deflated, base64, in nanoseconds; `dose` by factor, per
+    operation where the change counts it so; `digest` is chained to the line before.
+    """
+
+    run: int
+    case: str
+    arm: str
+    block: int
+    attempt: int
+    slot: int
+    retry: bool
+    status: Status
+    reason: str
+    started: str
+    took_s: float
+    window_s: float
+    operations: int
+    errors: int
+    metrics: dict[str, float]
+    counters: dict[str, float]
+    histogram: str
+    intervals: list[dict[str, Any]]
+    threads: list[dict[str, Any]]
+    cpus: list[dict[str, Any]]
+    read_back: dict[str, Any]
+    witness: dict[str, WitnessRecord]
+    dose: dict[str, float]
+    health: dict[str, Any]
+    digest: str = ""
+
+    def title(self) -> str:
+        """How a message names the run."""
+        return f"run {self.run} ({self.case}, arm {self.arm}, block {self.block})"

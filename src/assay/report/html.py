@@ -1,0 +1,2 @@
+def report_html(bundle):
+    return "<!doctype html>"

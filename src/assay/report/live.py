@@ -1,0 +1,157 @@
+"""Displays of a running study: a live table on a terminal, plain lines elsewhere.
+
+Both are watchers: they are told and decide nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from assay._units import format_duration, format_percent, format_quantity
+from assay.metrics import metric
+from assay.record import Replay, RunRecord, Step
+from assay.report.text import STYLES, interval, label
+from assay.study import Plan
+
+
+def remaining_s(replay: Replay) -> float:
+    """Seconds still to go if nothing is decided early: a bound that shrinks as arms leave."""
+    made = [r.took_s for r in replay.records]
+    if not made or replay.next() is None:
+        return 0.0
+    typical = sum(made[-20:]) / len(made[-20:])
+    blocks = planned_blocks(replay) - len(replay.blocks)
+    live = len(replay.order())
+    return max(0.0, typical * (blocks * live - len(replay.records) % max(live, 1)))
+
+
+def planned_blocks(replay: Replay) -> int:
+    """Blocks planned: from the noise once it is known, from the budget before."""
+    if replay.ruling.size is not None:
+        return replay.ruling.size.blocks
+    made = [r.took_s for r in replay.records]
+    if not made:
+        return 8
+    block_s = sum(made) / len(made) * len(replay.order() or replay.plan.schedule[0])
+    return max(8, min(int(replay.plan.budget_s / block_s), len(replay.plan.schedule)))
+
+
+class Plain:
+    """One line per finished block and per verdict: for logs and pipes."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.blocks = 0
+
+    def say(self, text: str) -> None:
+        self.out.write(text + "\n")
+        self.out.flush()
+
+    def started(self, plan: Plan, replay: Replay) -> None:
+        self.blocks = len(replay.blocks)
+        arms = ", ".join(a.name for a in plan.arms)
+        self.say(f"{plan.study}: {len(plan.arms)} arms ({arms}), seed {plan.seed}")
+        if replay.records:
+            self.say(f"going on after {len(replay.records)} runs, {self.blocks} blocks")
+
+    def running(self, step: Step, operations: int, spent_s: float) -> None: ...
+
+    def ran(self, record: RunRecord, replay: Replay) -> None:
+        if record.status != "ok":
+            self.say(f"{record.title()} {record.status}: {record.reason}")
+        if len(replay.blocks) == self.blocks:
+            return
+        self.blocks = len(replay.blocks)
+        left = format_duration(remaining_s(replay))
+        final = sum(r.word != "undecided" for r in replay.ruling.rows)
+        total = len(replay.ruling.rows)
+        self.say(f"block {self.blocks}: {final} of {total} verdicts, at most {left} left")
+
+    def sized(self, sentence: str) -> None:
+        self.say(sentence)
+
+    def finished(self, replay: Replay, why: str) -> None:
+        if why:
+            self.say(f"stopped: {why}")
+
+
+class Terminal:
+    """A table of arms with their estimates, and a bar with the time left."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.replay: Replay | None = None
+        self.step: Step | None = None
+        self.rate = 0.0
+        self.note = ""
+        self.began = time.monotonic()
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}")
+        )
+        self.task = self.bar.add_task("starting", total=1.0, left="")
+        self.view = Live(console=console, refresh_per_second=4, get_renderable=self.render)
+
+    def started(self, plan: Plan, replay: Replay) -> None:
+        self.replay = replay
+        self.console.print(Text(f"{plan.study}: {plan.question}", style="bold"))
+        self.console.print(f"seed {plan.seed}", style="dim")
+        self.view.start()
+
+    def running(self, step: Step, operations: int, spent_s: float) -> None:
+        self.step = step
+        self.rate = operations / spent_s if spent_s else 0.0
+
+    def ran(self, record: RunRecord, replay: Replay) -> None:
+        if record.status != "ok":
+            text = f"{record.title()} {record.status}: {record.reason}"
+            self.console.print(Text(text, style="yellow"))
+
+    def sized(self, sentence: str) -> None:
+        self.note = sentence
+
+    def finished(self, replay: Replay, why: str) -> None:
+        self.step = None
+        self.view.stop()
+
+    def render(self) -> Group:
+        """The picture of this moment."""
+        if self.replay is None:
+            return Group()
+        parts = [self._table(self.replay), self._progress(self.replay)]
+        if self.note:
+            parts.append(Text(self.note, style="dim"))
+        return Group(*parts)
+
+    def _table(self, replay: Replay) -> Table:
+        table = Table(box=None, pad_edge=False)
+        for name in ("compared", "verdict", "interval", "estimate", "blocks"):
+            table.add_column(name, header_style="dim")
+        for row in replay.ruling.rows:
+            if row.metric != replay.plan.primary:
+                continue
+            word = Text(row.word, style=STYLES[row.word])
+            estimate = "" if row.estimate is None else format_percent(row.estimate)
+            table.add_row(Text(label(row)), word, interval(row), estimate, str(row.blocks))
+        return table
+
+    def _progress(self, replay: Replay) -> Progress:
+        planned = planned_blocks(replay)
+        order = len(replay.order()) or 1
+        done = len(replay.blocks) + (self.step.slot / order if self.step else 0)
+        where = f"block {len(replay.blocks) + 1} of at most {planned}"
+        if self.step:
+            where += f", {self.step.arm}"
+        if self.rate:
+            where += f" {format_quantity(self.rate, metric('throughput').unit)}"
+        left = f"{format_duration(remaining_s(replay))} left at most" if replay.records else ""
+        self.bar.update(
+            self.task, completed=done, total=max(planned, done), description=where, left=left
+        )
+        return self.bar

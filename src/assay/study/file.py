@@ -1,0 +1,169 @@
+"""The study file's shape: which keys there are, of which type, with which unit.
+
+Only what one key can be wrong about is checked here; whether the whole makes
+sense is `study.read`. Every mistake found carries its line and column.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from assay._errors import Problem, StudyError
+from assay._parameters import nearest
+from assay._units import parse_duration, parse_percent
+from assay.study.document import Document, Path
+
+Duration = Annotated[float, BeforeValidator(parse_duration)]
+Percent = Annotated[float, BeforeValidator(parse_percent)]
+Effort = Literal["A", "B", "C", "D", "E", "F"]
+
+
+class Section(BaseModel):
+    """The base of every table: unknown keys are mistakes, types are not bent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class OpenSection(BaseModel):
+    """A table whose further keys depend on its `kind`."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    kind: str
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """The keys beside `kind`."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class CaseSection(Section):
+    name: str
+    target: OpenSection
+    workload: OpenSection
+
+
+class MeasureSection(Section):
+    primary: str
+    warmup: Duration = 0.5
+    window: Duration
+    also: list[str] = []
+
+
+class FactorSection(Section):
+    name: str
+    change: str
+    off: Any = None
+    on: Any = None
+    levels: dict[str, Any] | list[Any] | None = None
+    absent: Literal["error", "skip"] = "error"
+    effort: Effort | None = None
+    requires: list[str] = []
+    setting: str | None = None
+    variable: str | None = None
+
+
+class ArmSection(Section):
+    name: str
+    levels: dict[str, Any] = {}
+    placebo: bool = False
+
+
+class DesignSection(Section):
+    kind: Literal["arms", "one-at-a-time", "ladder", "factorial", "sweep"]
+    order: list[str] | None = None
+    factor: str | None = None
+
+
+class DecideSection(Section):
+    smallest: Percent = 0.02
+    margin: Percent = 0.02
+    alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    budget: Duration = 600.0
+
+
+class StudyFile(Section):
+    name: str
+    question: str
+    source: str | None = None
+    target: OpenSection | None = None
+    workload: OpenSection | None = None
+    case: list[CaseSection] | None = None
+    measure: MeasureSection
+    factor: list[FactorSection] = []
+    arm: list[ArmSection] = []
+    design: DesignSection
+    decide: DecideSection = DecideSection()
+
+
+def check(document: Document) -> StudyFile:
+    """The document as a StudyFile; StudyError with every mistake of shape."""
+    try:
+        return StudyFile.model_validate(document.values)
+    except ValidationError as error:
+        problems = [_translate(document, e) for e in error.errors()]
+        raise StudyError(document.name, problems) from error
+
+
+def _translate(document: Document, error: Any) -> Problem:
+    path: Path = tuple(p for p in error["loc"] if not _is_union_tag(p))
+    key, kind = str(path[-1]) if path else "", error["type"]
+    around = ".".join(str(p) for p in path[:-1] if not isinstance(p, int)) or "the top level"
+    known = _keys_at(path[:-1])
+    if kind == "extra_forbidden":
+        message = f"unknown key {key!r} in {around}{nearest(key, known)}"
+        return document.problem(path, message, f"allowed here: {', '.join(known)}")
+    if kind == "missing":
+        message = f"{key!r} is missing in {around}"
+        return document.problem(path[:-1], message, f"add {key} = ...; {_example(key)}")
+    said = error["msg"].removeprefix("Value error, ").replace("Input should be", "should be")
+    return document.problem(path, f"{key}: {said}", f"correct it; {_example(key)}")
+
+
+def _is_union_tag(part: str | int) -> bool:
+    """Pydantic puts the alternatives of a union into a path; they are no keys."""
+    return isinstance(part, str) and ("[" in part or part in ("dict", "list"))
+
+
+_EXAMPLES = {
+    "primary": 'for example primary = "throughput"',
+    "window": 'for example window = "500ms"',
+    "warmup": 'for example warmup = "200ms"',
+    "budget": 'for example budget = "10min"',
+    "smallest": 'for example smallest = "2%"',
+    "margin": 'for example margin = "2%"',
+    "alpha": "for example alpha = 0.05",
+    "kind": "`assay list` shows every kind",
+    "change": "`assay list changes` shows every change",
+    "measure": 'a [measure] table with primary = "throughput" and window = "500ms"',
+    "design": 'a [design] table with kind = "one-at-a-time"',
+}
+
+
+def _example(key: str) -> str:
+    return _EXAMPLES.get(key, "docs/studies.md describes every key")
+
+
+def _keys_at(path: Path) -> list[str]:
+    """The keys that the table at a path may have."""
+    model: type[BaseModel] = StudyFile
+    for part in path:
+        if isinstance(part, int):
+            continue
+        field = model.model_fields.get(part)
+        inner = _model_in(field.annotation) if field else None
+        if inner is None:
+            return []
+        model = inner
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _model_in(inner)
+        if found:
+            return found
+    return None

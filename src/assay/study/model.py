@@ -1,0 +1,127 @@
+"""The question a study asks, once it is known to make sense: cases, factors, arms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from assay.changes import Application, Change, Effort, Level
+
+BASELINE = "baseline"
+
+DesignKind = Literal["arms", "one-at-a-time", "ladder", "factorial", "sweep"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One target with one workload; settings and parameters common to all arms."""
+
+    name: str
+    target: str
+    settings: Mapping[str, Any]
+    workload: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A change in a study. `levels` by the name used in the study; the first is off."""
+
+    name: str
+    change: Change
+    levels: Mapping[str, Level]
+    effort: Effort
+    absent: Literal["error", "skip"] = "error"
+    requires: tuple[str, ...] = ()
+
+    @property
+    def off(self) -> str:
+        """The level that the baseline has."""
+        return next(iter(self.levels))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The levels that are not off."""
+        return tuple(self.levels)[1:]
+
+    def label(self, level: str) -> str:
+        """What an arm is called by: the factor, and its level where there are several."""
+        return self.name if len(self.levels) == 2 else f"{self.name}={level}"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One assignment of levels to all factors."""
+
+    name: str
+    levels: Mapping[str, str]
+    placebo: bool = False
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A level that this host cannot do and the study chose to go without."""
+
+    factor: str
+    level: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A checked study file. Times in seconds, percentages as fractions."""
+
+    name: str
+    question: str
+    source: str
+    text: str
+    cases: tuple[Case, ...]
+    factors: Mapping[str, Factor]
+    primary: str
+    also: tuple[str, ...]
+    warmup_s: float
+    window_s: float
+    design: DesignKind
+    order: tuple[str, ...]
+    arms_listed: tuple[Arm, ...]
+    smallest: float
+    margin: float
+    alpha: float
+    budget_s: float
+    absent: tuple[Absent, ...] = field(default=())
+
+    def application(self, arm: Arm) -> Application:
+        """Everything the arm's levels apply; ValueError if two set the same thing."""
+        merged = Application()
+        for name, level in arm.levels.items():
+            merged = merged.merged(self.factors[name].levels[level].application)
+        return merged
+
+    def without(self, absent: Absent) -> Study:
+        """The same study minus one level of a factor; a factor left with only off goes too."""
+        factor = self.factors[absent.factor]
+        levels = {n: v for n, v in factor.levels.items() if n != absent.level}
+        factors = dict(self.factors)
+        if absent.level == factor.off or len(levels) < 2:
+            del factors[absent.factor]
+        else:
+            factors[absent.factor] = replace(factor, levels=levels)
+        listed = [a for a in self.arms_listed if a.levels.get(absent.factor) != absent.level]
+        kept = [
+            replace(a, levels={f: v for f, v in a.levels.items() if f in factors}) for a in listed
+        ]
+        return replace(
+            self,
+            factors=factors,
+            order=tuple(f for f in self.order if f in factors),
+            arms_listed=tuple(kept),
+            absent=(*self.absent, absent),
+        )
+
+    def effort(self, arm: Arm) -> Effort | None:
+        """The largest effort among the factors that are not off; None for the baseline."""
+        efforts = [
+            self.factors[f].effort for f, v in arm.levels.items() if v != self.factors[f].off
+        ]
+        return max(efforts, default=None)

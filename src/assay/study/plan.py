@@ -1,0 +1,173 @@
+"""The plan: everything that is fixed before the first run, as it stands in `plan.json`.
+
+A plan is enough to go on with a killed study and to recompute its verdicts: the
+arms, the whole schedule, the seed and the rule. Nothing in it depends on a
+measurement.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from assay.study.designs import arms
+from assay.study.model import Study
+
+MAX_BLOCKS = 400
+"""Blocks written down beforehand; the budget ends a study long before."""
+
+
+class Planned(BaseModel):
+    """The base of the plan's parts: unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PlannedFactor(Planned):
+    change: str
+    levels: list[str]
+    effort: str
+    dose_unit: str | None
+
+
+class PlannedArm(Planned):
+    name: str
+    levels: dict[str, str]
+    effort: str | None
+    placebo: bool
+
+
+class PlannedCase(Planned):
+    name: str
+    target: str
+    workload: str
+    stand_in: str | None
+
+
+class PlannedAbsent(Planned):
+    factor: str
+    level: str
+    why: str
+
+
+class Slot(Planned):
+    """One place in a block's order."""
+
+    case: str
+    arm: str
+
+
+class Plan(Planned):
+    """`plan.json`. Times in seconds; `schedule[b]` is block b's order of all arms.
+
+    `base` is the folder that paths of executables start at, where the study names any.
+    """
+
+    version: str
+    study: str
+    question: str
+    source: str
+    study_sha256: str
+    base: str
+    overrides: dict[str, Any]
+    seed: int
+    design: str
+    order: list[str]
+    primary: str
+    also: list[str]
+    warmup_s: float
+    window_s: float
+    smallest: float
+    margin: float
+    alpha: float
+    budget_s: float
+    full: bool
+    factors: dict[str, PlannedFactor]
+    cases: list[PlannedCase]
+    arms: list[PlannedArm]
+    absent: list[PlannedAbsent]
+    schedule: list[list[Slot]]
+
+    @property
+    def baseline(self) -> str:
+        """The arm that others are compared with."""
+        return self.arms[0].name
+
+
+def block_order(seed: int, block: int, attempt: int, slots: list[Slot]) -> list[Slot]:
+    """One block's random order: a uniform permutation drawn from seed, block and attempt.
+
+    The slots are sorted first, so that the order in which a study file lists
+    its arms changes nothing. Restricted to the arms still live it is a uniform
+    permutation of those.
+    """
+    ordered = sorted(slots, key=lambda s: (s.case, s.arm))
+    random.Random(f"assay {seed} block {block} attempt {attempt}").shuffle(ordered)
+    return ordered
+
+
+def workload_seed(seed: int, block: int) -> int:
+    """The seed of the load's inputs: the same for every run of a block, new in each block."""
+    return random.Random(f"assay {seed} workload {block}").getrandbits(63)
+
+
+def make_plan(
+    study: Study,
+    *,
+    version: str,
+    seed: int,
+    study_sha256: str,
+    base: str,
+    overrides: dict[str, Any],
+    stand_ins: dict[str, str | None],
+    full: bool,
+) -> Plan:
+    """The plan of a study: its arms and the order of every block."""
+    made = arms(study)
+    slots = [Slot(case=c.name, arm=a.name) for c in study.cases for a in made]
+    return Plan(
+        version=version,
+        study=study.name,
+        question=study.question,
+        source=study.source,
+        study_sha256=study_sha256,
+        base=base,
+        overrides=overrides,
+        seed=seed,
+        design=study.design,
+        order=list(study.order),
+        primary=study.primary,
+        also=list(study.also),
+        warmup_s=study.warmup_s,
+        window_s=study.window_s,
+        smallest=study.smallest,
+        margin=study.margin,
+        alpha=study.alpha,
+        budget_s=study.budget_s,
+        full=full,
+        factors={
+            f.name: PlannedFactor(
+                change=f.change.name,
+                levels=list(f.levels),
+                effort=f.effort,
+                dose_unit=f.change.dose.unit if f.change.dose else None,
+            )
+            for f in study.factors.values()
+        },
+        cases=[
+            PlannedCase(
+                name=c.name, target=c.target, workload=c.workload, stand_in=stand_ins[c.target]
+            )
+            for c in study.cases
+        ],
+        arms=[
+            PlannedArm(
+                name=a.name, levels=dict(a.levels), effort=study.effort(a), placebo=a.placebo
+            )
+            for a in made
+        ],
+        absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
+        schedule=[block_order(seed, block, 0, slots) for block in range(MAX_BLOCKS)],
+    )

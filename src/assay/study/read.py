@@ -1,0 +1,452 @@
+"""Reading a study: from a file or a shipped name to a checked `Study`, or all its mistakes.
+
+Shape comes first (`file`), then sense: targets, workloads, changes, levels,
+designs, legality and budget. Every mistake carries line and column, what is
+allowed, and the next step; nothing is started by then.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from assay._errors import InputError, Problem, StudyError
+from assay._parameters import Parameter, nearest
+from assay.changes import GENERIC, Change, Level, find, generic_change
+from assay.metrics import FAMILIES, metric, names
+from assay.study import document as toml
+from assay.study.designs import arms, unmet
+from assay.study.file import CaseSection, FactorSection, OpenSection, StudyFile, check
+from assay.study.model import BASELINE, Arm, Case, Factor, Study
+from assay.targets import TARGETS, Launch, Target
+from assay.workloads import WORKLOADS
+
+FIRST_LOOK = 8
+"""Blocks before anything can be decided (docs/method.md): the least a budget must allow."""
+
+
+def shipped() -> dict[str, str]:
+    """The studies that come with Assay: their text by name."""
+    folder = resources.files("assay") / "library" / "studies"
+    files = sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
+    return {f.name.removesuffix(".toml"): f.read_text("utf-8") for f in files}
+
+
+def locate(study: str) -> tuple[str, str, Path]:
+    """A study's display name, its text and the folder its paths start at."""
+    path = Path(study)
+    if path.is_file():
+        return study, path.read_text("utf-8"), path.resolve().parent
+    library = shipped()
+    if study in library:
+        return f"{study} (shipped)", library[study], Path.cwd()
+    raise InputError(
+        f"{study!r} is neither a file nor a shipped study{nearest(study, library)}",
+        next_step=f"`assay list studies` shows what ships: {', '.join(library)}",
+    )
+
+
+def read(
+    name: str,
+    text: str,
+    base: Path,
+    overrides: Mapping[str, str] | None = None,
+    targets: Mapping[str, Target] = TARGETS,
+) -> Study:
+    """The study in `text`; `overrides` maps dotted keys to TOML values or bare text."""
+    doc = toml.parse(name, text)
+    for key, value in (overrides or {}).items():
+        _override(doc.values, key, value)
+    return _Reader(doc, base, targets).study(text)
+
+
+def _override(values: dict[str, Any], key: str, written: str) -> None:
+    *tables, last = key.split(".")
+    for table in tables:
+        values = values.setdefault(table, {})
+        if not isinstance(values, dict):
+            raise InputError(f"--set {key}: {table} is not a table", next_step="see the study file")
+    try:
+        values[last] = tomllib.loads(f"v = {written}")["v"]
+    except tomllib.TOMLDecodeError:
+        values[last] = written
+
+
+class _Reader:
+    """Collects every mistake of sense before it gives up."""
+
+    def __init__(
+        self, doc: toml.Document, base: Path, targets: Mapping[str, Target]
+    ) -> None:
+        self.doc, self.base, self.targets = doc, base, targets
+        self.problems: list[Problem] = []
+
+    def wrong(self, path: toml.Path, message: str, next_step: str) -> None:
+        self.problems.append(self.doc.problem(path, message, next_step))
+
+    def stop_if_wrong(self) -> None:
+        if self.problems:
+            raise StudyError(self.doc.name, self.problems)
+
+    def study(self, text: str) -> Study:
+        file = check(self.doc)
+        cases = self.cases(file)
+        self.stop_if_wrong()
+        factors = self.factors(file, cases)
+        self.metrics(file, cases)
+        self.stop_if_wrong()
+        order = self.order(file, factors)
+        listed = self.arms(file, factors)
+        self.stop_if_wrong()
+        study = Study(
+            name=file.name,
+            question=file.question,
+            source=file.source or "",
+            text=text,
+            cases=tuple(cases),
+            factors=factors,
+            primary=file.measure.primary,
+            also=tuple(dict.fromkeys(file.measure.also)),
+            warmup_s=file.measure.warmup,
+            window_s=file.measure.window,
+            design=file.design.kind,
+            order=order,
+            arms_listed=tuple(listed),
+            smallest=file.decide.smallest,
+            margin=file.decide.margin,
+            alpha=file.decide.alpha,
+            budget_s=file.decide.budget,
+        )
+        self.sense(study)
+        self.stop_if_wrong()
+        return study
+
+    # cases
+
+    def cases(self, file: StudyFile) -> list[Case]:
+        sections = self.case_sections(file)
+        found = [self.case(path, section) for path, section in sections]
+        named = [c.name for c in found if c]
+        for index, name in enumerate(named):
+            if name in named[:index]:
+                self.wrong(("case", index, "name"), f"two cases are called {name!r}", "rename one")
+        return [c for c in found if c]
+
+    def case_sections(self, file: StudyFile) -> list[tuple[toml.Path, CaseSection]]:
+        single = file.target is not None or file.workload is not None
+        if single and file.case:
+            self.wrong(("case",), "[[case]] stands beside [target] or [workload]", "keep one form")
+            return []
+        if file.case:
+            return [(("case", i), c) for i, c in enumerate(file.case)]
+        if file.target is None or file.workload is None:
+            lacks = "target" if file.target is None else "workload"
+            self.wrong((), f"[{lacks}] is missing", f'add [{lacks}] with kind = "..."')
+            return []
+        name = f"{file.target.kind}/{file.workload.kind}"
+        return [((), CaseSection(name=name, target=file.target, workload=file.workload))]
+
+    def case(self, path: toml.Path, section: CaseSection) -> Case | None:
+        target = self.targets.get(section.target.kind)
+        if target is None:
+            self.unknown((*path, "target", "kind"), "target", section.target.kind, self.targets)
+            return None
+        kind = section.workload.kind
+        workload = WORKLOADS.get(kind)
+        if workload is None or kind not in target.workloads:
+            self.unknown((*path, "workload", "kind"), "workload", kind, target.workloads)
+            return None
+        settings = self.parameters((*path, "target"), section.target, target.settings)
+        parameters = self.parameters((*path, "workload"), section.workload, workload.parameters)
+        return Case(section.name, target.kind, settings, kind, parameters)
+
+    def unknown(self, path: toml.Path, what: str, kind: str, known: Any) -> None:
+        listed = ", ".join(known)
+        self.wrong(path, f"{kind!r} is not a {what} here{nearest(kind, known)}", f"use {listed}")
+
+    def parameters(
+        self, path: toml.Path, section: OpenSection, known: Mapping[str, Parameter]
+    ) -> dict[str, Any]:
+        values = {name: p.default for name, p in known.items()}
+        for key, written in section.further.items():
+            if key not in known:
+                message = f"{section.kind} has no {key!r}{nearest(key, known)}"
+                self.wrong((*path, key), message, f"allowed here: {', '.join(known)}")
+                continue
+            try:
+                values[key] = known[key].read(written)
+            except ValueError as error:
+                self.wrong((*path, key), str(error), f"{key}: {known[key].text}")
+        return values
+
+    # factors
+
+    def factors(self, file: StudyFile, cases: list[Case]) -> dict[str, Factor]:
+        found: dict[str, Factor] = {}
+        for index, section in enumerate(file.factor):
+            path: toml.Path = ("factor", index)
+            if section.name in found:
+                message = f"two factors are called {section.name!r}"
+                self.wrong((*path, "name"), message, "rename one")
+            factor = self.factor(path, section, cases)
+            if factor:
+                found[section.name] = factor
+        for index, section in enumerate(file.factor):
+            for other in section.requires:
+                if other not in found:
+                    self.unknown(("factor", index, "requires"), "factor", other, found)
+        return found
+
+    def factor(
+        self, path: toml.Path, section: FactorSection, cases: list[Case]
+    ) -> Factor | None:
+        try:
+            change, levels = self.change(section, cases)
+        except ValueError as error:
+            key = self.at_fault(section, str(error))
+            self.wrong((*path, key), str(error), "`assay list changes` shows changes and levels")
+            return None
+        for name, level in levels.items():
+            self.level_fits(path, section, name, level, cases)
+        effort = section.effort or change.effort
+        requires = tuple(section.requires)
+        return Factor(section.name, change, levels, effort, section.absent, requires)
+
+    @staticmethod
+    def at_fault(section: FactorSection, message: str) -> str:
+        """The key of a factor that an error is about: the level it quotes, or the change."""
+        if section.levels is not None and "level" in message:
+            return "levels"
+        for key in ("on", "off"):
+            value = getattr(section, key)
+            if value is not None and message.startswith((f"{value!r} ", f"factor {section.name}")):
+                return key
+        return "change"
+
+    def change(
+        self, section: FactorSection, cases: list[Case]
+    ) -> tuple[Change, dict[str, Level]]:
+        if section.levels is not None and (section.on is not None or section.off is not None):
+            raise ValueError("a factor has levels, or off and on, not both")
+        if section.change in GENERIC:
+            return self.generic(section, cases)
+        if section.setting or section.variable:
+            raise ValueError("setting and variable belong to the changes setting and env")
+        change, *_ = [find(section.change, c.target) for c in cases]
+        written = self.written(section, change)
+        if len(written) < 2:
+            raise ValueError(f"a factor needs two levels; {section.change} has {len(written)} here")
+        return change, {name: change.level(value) for name, value in written.items()}
+
+    @staticmethod
+    def written(section: FactorSection, change: Change) -> dict[str, Any]:
+        """The levels of a factor by the study's names, off first."""
+        if isinstance(section.levels, dict):
+            return section.levels
+        if section.levels is not None:
+            return {str(v): v for v in section.levels}
+        number = change.numeric_setting is not None
+        off = (int(change.off) if number else change.off) if section.off is None else section.off
+        on = (int(change.on) if number else change.on) if section.on is None else section.on
+        return {str(off): off, str(on): on}
+
+    def generic(
+        self, section: FactorSection, cases: list[Case]
+    ) -> tuple[Change, dict[str, Level]]:
+        if isinstance(section.levels, list):
+            levels = {str(v): v for v in section.levels}
+        else:
+            levels = section.levels or {"off": section.off, "on": section.on}
+        unset = [n for n, v in levels.items() if v is None]
+        if len(levels) < 2 or (unset and (section.change not in ("env", "binary"))):
+            raise ValueError(f"factor {section.name}: give off and on, or levels")
+        if "on" in unset:
+            raise ValueError(f"factor {section.name}: on is missing")
+        change = generic_change(
+            section.change,
+            section.name,
+            section.setting or section.variable,
+            levels,
+            target=cases[0].target,
+            base=self.base,
+        )
+        return change, dict(change.levels)
+
+    def level_fits(
+        self,
+        path: toml.Path,
+        section: FactorSection,
+        name: str,
+        level: Level,
+        cases: list[Case],
+    ) -> None:
+        key = "levels" if section.levels is not None else ("off" if name == "off" else "on")
+        for case in cases:
+            known = self.targets[case.target].settings
+            for setting, value in level.application.settings.items():
+                if setting not in known:
+                    message = f"{case.target} has no setting {setting!r}{nearest(setting, known)}"
+                    self.wrong((*path, "setting"), message, f"it has {', '.join(known)}")
+                    continue
+                try:
+                    known[setting].read(value)
+                except ValueError as error:
+                    self.wrong((*path, key), str(error), f"{setting}: {known[setting].text}")
+                if self.given(case, setting):
+                    message = f"{setting} is set by factor {section.name} and for all arms"
+                    self.wrong(("target", setting), message, "leave it to the factor")
+
+    def given(self, case: Case, setting: str) -> bool:
+        written = self.doc.values.get("target")
+        if written is None:
+            sections = self.doc.values["case"]
+            written = next(s["target"] for s in sections if s["name"] == case.name)
+        return setting in written
+
+    # the rest
+
+    def metrics(self, file: StudyFile, cases: list[Case]) -> None:
+        classes = [set(self.targets[c.target].lock_classes) for c in cases]
+        members = sorted(set.intersection(*classes)) if classes else []
+        keys: list[tuple[toml.Path, str]] = [(("measure", "primary"), file.measure.primary)]
+        keys += [(("measure", "also", i), n) for i, n in enumerate(file.measure.also)]
+        for path, name in keys:
+            try:
+                metric(name)
+            except ValueError as error:
+                self.wrong(path, str(error), f"metrics here: {', '.join(names(members))}")
+                continue
+            base, _, member = name.partition(".")
+            if base in FAMILIES and member not in members:
+                message = f"{name}: this target counts no {member!r}{nearest(member, members)}"
+                self.wrong(path, message, f"it counts {', '.join(members)}")
+
+    def order(self, file: StudyFile, factors: dict[str, Factor]) -> tuple[str, ...]:
+        kind = file.design.kind
+        given = file.design.order or ([file.design.factor] if file.design.factor else None)
+        if kind == "sweep" and given is None and len(factors) == 1:
+            given = list(factors)
+        if kind == "ladder" and given is None:
+            given = list(factors)
+        if kind == "sweep" and (given is None or len(given) != 1):
+            self.wrong(("design",), "a sweep needs one factor", 'add factor = "NAME"')
+            return ()
+        key = "order" if file.design.order else "factor"
+        for name in given or ():
+            if name not in factors:
+                self.unknown(("design", key), "factor", name, factors)
+        left_out = [f for f in factors if f not in (given or factors)]
+        if kind == "ladder" and (left_out or len(set(given or ())) != len(given or ())):
+            missing = ", ".join(left_out) or "some stand twice"
+            message = f"a ladder climbs every factor once: {missing}"
+            self.wrong(("design", "order"), message, "list each factor once")
+        return tuple(given or ()) if kind in ("ladder", "sweep") else ()
+
+    def arms(self, file: StudyFile, factors: dict[str, Factor]) -> list[Arm]:
+        if file.arm and file.design.kind != "arms":
+            message = f"[[arm]] belongs to design arms, not {file.design.kind}"
+            self.wrong(("arm", 0), message, 'write kind = "arms", or remove the arms')
+            return []
+        found: list[Arm] = []
+        for index, section in enumerate(file.arm):
+            path: toml.Path = ("arm", index)
+            if section.name in (BASELINE, *(a.name for a in found)):
+                message = f"duplicate arm: {section.name!r} is there already"
+                self.wrong((*path, "name"), message, "rename it, or remove it")
+            levels = {}
+            for name, value in section.levels.items():
+                factor = factors.get(name)
+                if factor is None:
+                    self.unknown((*path, "levels", name), "factor", name, factors)
+                elif str(value) not in factor.levels:
+                    self.unknown((*path, "levels", name), "level", str(value), factor.levels)
+                else:
+                    levels[name] = str(value)
+            found.append(Arm(section.name, levels, section.placebo))
+        return found
+
+    def sense(self, study: Study) -> None:
+        """Mistakes that only the whole study shows."""
+        if not study.factors and not study.arms_listed:
+            self.wrong(("design",), "the design is empty: no factor, no arm", "add a [[factor]]")
+            return
+        if study.design == "arms" and not study.arms_listed:
+            self.wrong(("design",), "the design is empty: no arm", "add an [[arm]], or another kind")
+            return
+        self.duplicates(study)
+        self.legality(study)
+        if not self.problems:
+            self.budget(study)
+
+    def duplicates(self, study: Study) -> None:
+        off = {f.name: f.off for f in study.factors.values()}
+        seen = [off]
+        for index, arm in enumerate(study.arms_listed):
+            levels = {**off, **arm.levels}
+            if levels in seen and not arm.placebo:
+                message = f"duplicate arm: {arm.name!r} has the same levels as another"
+                advice = "change a level, or say placebo = true if that is meant"
+                self.wrong(("arm", index), message, advice)
+            seen.append(levels)
+
+    def legality(self, study: Study) -> None:
+        for index, arm in enumerate(study.arms_listed):
+            whole = Arm(arm.name, {f.name: f.off for f in study.factors.values()} | dict(arm.levels))
+            self.legal(("arm", index), study, whole)
+        if study.design == "arms" or self.problems:
+            return
+        try:
+            legal = arms(study)
+        except ValueError as error:
+            self.wrong(("factor",), f"illegal combination: {error}", "keep one of the factors")
+            return
+        for index, factor in enumerate(study.factors.values()):
+            unreached = [v for v in factor.others if all(a.levels[factor.name] != v for a in legal)]
+            if unreached and (study.design != "sweep" or factor.name in study.order):
+                levels = {f.name: f.off for f in study.factors.values()}
+                why = unmet(study, Arm("", {**levels, factor.name: unreached[0]}))
+                message = f"illegal combination: {why}"
+                advice = "set what it requires under [target], or add the factor it requires"
+                self.wrong(("factor", index), message, advice)
+
+    def legal(self, path: toml.Path, study: Study, arm: Arm) -> None:
+        try:
+            why = unmet(study, arm)
+        except ValueError as error:
+            why = str(error)
+        if why:
+            message = f"illegal combination in arm {arm.name!r}: {why}"
+            self.wrong(path, message, "set what it requires, or drop the level")
+
+    def budget(self, study: Study) -> None:
+        made = arms(study)
+        seconds = 0.0
+        for case in study.cases:
+            for arm in made:
+                launch = launch_of(study, case, arm, seed=0)
+                seconds += self.targets[case.target].seconds(launch)
+        need = seconds * FIRST_LOOK
+        if need > study.budget_s:
+            message = (
+                f"budget too small: {study.budget_s:g} s, and the first {FIRST_LOOK} blocks of "
+                f"{len(made) * len(study.cases)} runs take about {need:.0f} s"
+            )
+            self.wrong(("decide", "budget"), message, f'write budget = "{need * 2:.0f}s" or more')
+
+
+def launch_of(study: Study, case: Case, arm: Arm, *, seed: int) -> Launch:
+    """The launch of one run."""
+    application = study.application(arm)
+    return Launch(
+        settings={**case.settings, **application.settings},
+        workload=case.workload,
+        parameters=case.parameters,
+        seed=seed,
+        warmup_s=study.warmup_s,
+        window_s=study.window_s,
+        env=application.env,
+        binary=application.binary,
+    )

@@ -1,0 +1,100 @@
+"""What every target is: a server that can be started, asked, measured and stopped.
+
+A target knows no change. It is handed a launch (settings, environment,
+executable, workload), starts a server in a process of its own, and hands back
+what was measured and the evidence that witnesses look at. Fakes implement
+these two protocols and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from assay._parameters import Parameter
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One start of a server. Times in seconds; `seed` drives the workload's inputs."""
+
+    settings: Mapping[str, Any]
+    workload: str
+    parameters: Mapping[str, Any]
+    seed: int
+    warmup_s: float
+    window_s: float
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    binary: str | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run measured.
+
+    `metrics` by name in the units of `assay.metrics`; `counters` are totals of
+    the window, families with a dot; `histogram` and those in `intervals` are
+    HdrHistogram V2, deflated, base64, in ns; `health` feeds the guard.
+    """
+
+    complete: bool
+    window_s: float
+    operations: int
+    errors: int
+    metrics: Mapping[str, float]
+    counters: Mapping[str, float]
+    histogram: str
+    intervals: list[dict[str, Any]]
+    threads: list[dict[str, Any]]
+    cpus: list[dict[str, Any]]
+    health: Mapping[str, Any]
+    state_ok: bool
+
+
+OnInterval = Callable[[int, float], None]
+"""Called as a window goes on: operations so far, seconds so far."""
+
+
+class Server(Protocol):
+    """One started server."""
+
+    def read_back(self) -> Mapping[str, Any]:
+        """Its settings as it reports them, once it is ready; RunError if it never is."""
+        ...
+
+    def measure(self, on_interval: OnInterval) -> Measured:
+        """Warm up and measure; blocks until the window is over."""
+        ...
+
+    def evidence(self) -> Mapping[str, Any]:
+        """What witnesses look at, after the window."""
+        ...
+
+    def stop(self) -> None:
+        """End it, whatever state it is in. Safe to call twice."""
+        ...
+
+
+class Target(Protocol):
+    """A kind of server under test."""
+
+    kind: str
+    text: str
+    stand_in: str | None
+    settings: Mapping[str, Parameter]
+    workloads: tuple[str, ...]
+    lock_classes: tuple[str, ...]
+
+    def check(self, launch: Launch) -> None:
+        """Raise MissingError if this machine cannot run the launch; starts no workload."""
+        ...
+
+    def start(self, launch: Launch, log: Path) -> Server:
+        """Start a server; its stderr is appended to `log`."""
+        ...
+
+    def seconds(self, launch: Launch) -> float:
+        """A guess of one run's length, start and load included, before any was made."""
+        ...

@@ -1,0 +1,253 @@
+"""Targets that live in the native binary: one process loads, runs and measures itself.
+
+`engine` and `micro` differ only in their verb, settings and workloads; this
+class is both. The load is inside the server here, so the client can never be
+the limit; what can disturb a run is another process, and health tells that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from assay import native
+from assay._digest import file_digest
+from assay._errors import InputError, RunError
+from assay._parameters import Parameter
+from assay.targets.base import Launch, Measured, OnInterval
+
+QUANTILES = {
+    "latency_p50": 50.0,
+    "latency_p90": 90.0,
+    "latency_p99": 99.0,
+    "latency_p999": 99.9,
+}
+HARNESS = ("threads", "pin")
+"""Settings that the request carries beside `parts`."""
+
+HIGHEST_NS = 60_000_000_000
+
+
+@dataclass(frozen=True)
+class EmbeddedTarget:
+    """A verb of `assayer` as a target. `run_s` guesses start and load from a launch."""
+
+    kind: str
+    text: str
+    settings: Mapping[str, Parameter]
+    workloads: tuple[str, ...]
+    lock_classes: tuple[str, ...]
+    workload_request: Any
+    load_s: Any
+    stand_in: str | None = None
+
+    def request(self, launch: Launch) -> dict[str, Any]:
+        """The protocol's request for a launch."""
+        parts = {k: v for k, v in launch.settings.items() if k not in HARNESS}
+        return {
+            "parts": parts,
+            "workload": self.workload_request(launch),
+            **{k: launch.settings[k] for k in HARNESS},
+            "seed": launch.seed,
+            "warmup_ms": round(launch.warmup_s * 1000),
+            "window_ms": round(launch.window_s * 1000),
+        }
+
+    def check(self, launch: Launch) -> None:
+        executable = Path(launch.binary) if launch.binary else None
+        request = {**self.request(launch), "check_only": True}
+        session = native.Session(self.kind, request, executable=executable)
+        try:
+            for _ in session.messages():
+                pass
+        finally:
+            session.stop()
+
+    def start(self, launch: Launch, log: Path) -> EmbeddedServer:
+        return EmbeddedServer(self, launch, log)
+
+    def seconds(self, launch: Launch) -> float:
+        return launch.warmup_s + launch.window_s + self.load_s(launch)
+
+
+class EmbeddedServer:
+    """One running `assayer engine` or `assayer micro`."""
+
+    def __init__(self, target: EmbeddedTarget, launch: Launch, log: Path) -> None:
+        self._executable = Path(launch.binary) if launch.binary else native.find_assayer()
+        with log.open("ab") as stderr:
+            self._session = native.Session(
+                target.kind,
+                target.request(launch),
+                log=stderr,
+                env=_environment(launch.env),
+                executable=self._executable,
+            )
+        self._messages = self._session.messages()
+        self._watched = tuple(launch.env)
+        self._ready: native.Ready | None = None
+        self._result: native.Result | None = None
+        self._process: dict[str, Any] = {}
+
+    def read_back(self) -> Mapping[str, Any]:
+        while self._ready is None:
+            message = next(self._messages, None)
+            if message is None or isinstance(message, native.Result):
+                raise RunError("the server ended before it was ready")
+            if isinstance(message, native.Ready):
+                self._ready = message
+                self._process = _process_evidence(message.pid, self._watched)
+        return self._ready.manifest
+
+    def measure(self, on_interval: OnInterval) -> Measured:
+        self.read_back()
+        intervals: list[native.Interval] = []
+        health: native.Health | None = None
+        for message in self._messages:
+            if isinstance(message, native.Interval):
+                intervals.append(message)
+                spent = (message.start_ms + message.length_ms) / 1000
+                on_interval(sum(i.operations for i in intervals), spent)
+            elif isinstance(message, native.Health):
+                health = message
+            elif isinstance(message, native.Result):
+                self._result = message
+        if self._result is None or health is None:
+            raise RunError("the server ended without a result")
+        if not self._result.state.checksum_ok:
+            raise RunError("the data were wrong after the run: the state check failed")
+        return _measured(self._result, health, intervals, self.read_back())
+
+    def evidence(self) -> Mapping[str, Any]:
+        if self._ready is None or self._result is None:
+            raise InputError("evidence was asked for before the run was measured")
+        addresses = tuple(r.address for r in self._result.ran)
+        executable = self._process["executable"]
+        found = _census(str(self._executable), executable["sha256"], addresses)
+        return {
+            **self._process,
+            "executable": {**executable, "build_id": self._ready.build_id},
+            "read_back": self._ready.manifest,
+            "memory": self._result.memory.model_dump(),
+            "functions": [
+                {"role": r.role, "calls": r.calls, **found[r.address]} for r in self._result.ran
+            ],
+        }
+
+    def stop(self) -> None:
+        self._session.stop()
+
+
+def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if k not in changes}
+    return env | {k: v for k, v in changes.items() if v is not None}
+
+
+def _process_evidence(pid: int, watched: tuple[str, ...]) -> dict[str, Any]:
+    """What /proc says of a live process: only the variables a change names, never all."""
+    proc = Path(f"/proc/{pid}")
+    pairs = (e.partition("=") for e in (proc / "environ").read_text("utf-8", "replace").split("\0"))
+    environ = {name: value for name, _, value in pairs if name in watched}
+    return {"environ": environ, "executable": {"sha256": _exe_digest(proc / "exe")}}
+
+
+_DIGESTS: dict[tuple[int, int, int, int], str] = {}
+
+
+def _exe_digest(exe: Path) -> str:
+    """The digest of a running executable, read once for each file and modification."""
+    stat = exe.stat()
+    key = (stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+    if key not in _DIGESTS:
+        _DIGESTS[key] = file_digest(exe)
+    return _DIGESTS[key]
+
+
+@lru_cache(maxsize=64)
+def _census(path: str, sha256: str, addresses: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """The functions at these addresses of the file with these contents."""
+    if file_digest(Path(path)) != sha256:
+        raise RunError(f"{path} changed while it ran", next_step="do not rebuild during a study")
+    found = native.census(Path(path), list(addresses))
+    if found.missing:
+        raise RunError(f"no function of {path} holds {', '.join(found.missing)}")
+    keep = ("symbol", "instructions", "counts")
+    return {f.asked: {k: getattr(f, k) for k in keep} for f in found.functions}
+
+
+def _measured(
+    result: native.Result,
+    health: native.Health,
+    intervals: list[native.Interval],
+    manifest: Mapping[str, Any],
+) -> Measured:
+    return Measured(
+        complete=result.complete,
+        window_s=result.window_s,
+        operations=result.operations,
+        errors=result.errors,
+        metrics=_metrics(result, manifest),
+        counters=_counters(result),
+        histogram=result.histogram,
+        intervals=[i.model_dump() for i in intervals],
+        threads=[t.model_dump() for t in result.threads],
+        cpus=[c.model_dump() for c in result.cpus],
+        health=health.model_dump(),
+        state_ok=result.state.checksum_ok,
+    )
+
+
+def _metrics(result: native.Result, manifest: Mapping[str, Any]) -> dict[str, float]:
+    """Every metric of a run; one that has no value (no operation) is left out."""
+    operations = result.operations
+    cpu_s = sum(t.cpu_s for t in result.threads)
+    found = {"throughput": operations / result.window_s}
+    if "load_s" in manifest:
+        found["load_seconds"] = manifest["load_s"]
+    for name in ("rss_bytes", "page_table_bytes"):
+        value = getattr(result.memory, name)
+        if value is not None:
+            found["resident_bytes" if name == "rss_bytes" else name] = value
+    if not operations or not cpu_s:
+        return found
+    done = [t.operations for t in result.threads]
+    found["operations_per_cpu_s"] = operations / cpu_s
+    found["cpu_per_operation"] = cpu_s * 1e9 / operations
+    found["fairness"] = min(done) / max(done)
+    return found | _latencies(result.histogram) | _contention(result, cpu_s)
+
+
+def _latencies(encoded: str) -> dict[str, float]:
+    histogram = HdrHistogram.decode(encoded)
+    found = {n: float(histogram.get_value_at_percentile(q)) for n, q in QUANTILES.items()}
+    return found | {
+        "latency_mean": float(histogram.get_mean_value()),
+        "latency_max": float(histogram.get_max_value()),
+    }
+
+
+def _contention(result: native.Result, cpu_s: float) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, lock in result.contention.items():
+        found[f"contention.{name}"] = lock.waits / lock.grabs if lock.grabs else 0.0
+        found[f"waits_per_operation.{name}"] = lock.waits / result.operations
+        found[f"spins_per_operation.{name}"] = lock.spins / result.operations
+        found[f"wait_share.{name}"] = lock.wait_s / cpu_s
+    return found
+
+
+def _counters(result: native.Result) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, lock in result.contention.items():
+        for field in ("grabs", "waits", "spins"):
+            found[f"{field}.{name}"] = getattr(lock, field)
+    found |= {f"lookups.{name}": n for name, n in result.lookups.items()}
+    memory = result.memory
+    found["huge_bytes"] = memory.anon_huge_bytes + memory.private_hugetlb_bytes
+    return found | result.counters

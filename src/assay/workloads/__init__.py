@@ -1,0 +1,12 @@
+"""Loads with their data sets. One file each, and one line in the registry below."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from assay.workloads.base import Workload
+from assay.workloads.micro import CRC32C, LOCK
+from assay.workloads.ycsb import YCSB
+
+WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in (YCSB, LOCK, CRC32C)})
+
+__all__ = ["WORKLOADS", "Workload"]

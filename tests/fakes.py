@@ -1,0 +1,214 @@
+"""Fakes at the production seam: a target whose servers return what a test says, and a clock.
+
+They implement `assay.targets.base` and nothing else, never sleep, and draw
+their noise from the launch's own seed, so the whole pipeline runs exact and
+instant.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from assay._errors import MissingError, RunError
+from assay.bench import Clocks
+from assay.targets import TARGETS, Launch, Measured, OnInterval
+
+HEALTHY: dict[str, Any] = {
+    "loader": "client",
+    "busiest_thread": 0.3,
+    "late_sends": 0.0,
+    "asked_per_s": None,
+    "achieved_per_s": 1e6,
+    "server_idle": 0.0,
+    "foreign_cpu": 0.0,
+    "steal": 0.0,
+    "clock_step_ms": 0.0,
+}
+
+
+def histogram(nanoseconds: float) -> str:
+    """An encoded histogram with all its weight around a latency."""
+    made = HdrHistogram(1, 60_000_000_000, 3)
+    for percent in (80, 90, 100, 110, 150):
+        made.record_value(int(nanoseconds * percent / 100), 200)
+    return made.encode().decode()
+
+
+class FakeClock:
+    """Time that moves only when it is told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def clocks(self) -> Clocks:
+        return Clocks(lambda: self.now, lambda: f"2026-01-01T00:00:{self.now:06.3f}")
+
+
+Effect = Callable[[Mapping[str, Any], Mapping[str, Any]], float]
+
+
+def no_effect(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+    """Nothing makes a difference."""
+    return 1.0
+
+
+@dataclass
+class FakeTarget:
+    """The engine's settings and workloads, with servers that only pretend.
+
+    `effect` gives the true speed of a launch; `noise` is the standard deviation
+    of one run's log; `script` may change what a run returns, by its number.
+    """
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    effect: Effect = no_effect
+    noise: float = 0.01
+    script: Callable[[int, Measured], Measured] = lambda number, measured: measured
+    broken: Callable[[int, Launch], bool] = lambda number, launch: False
+    lacking: Callable[[Launch], str] = lambda launch: ""
+    lies: Mapping[str, Any] = field(default_factory=dict)
+    started: int = 0
+    stopped: int = 0
+    kind: str = "engine"
+    text: str = "a fake"
+    stand_in: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=lambda: TARGETS["engine"].settings)
+    workloads: tuple[str, ...] = ("ycsb",)
+    lock_classes: tuple[str, ...] = ("data_cache", "index", "row")
+
+    def check(self, launch: Launch) -> None:
+        why = self.lacking(launch)
+        if why:
+            raise MissingError(why, next_step="sysctl vm.nr_hugepages=64")
+
+    def start(self, launch: Launch, log: Path) -> FakeServer:
+        number = self.started
+        self.started += 1
+        return FakeServer(self, launch, number)
+
+    def seconds(self, launch: Launch) -> float:
+        return launch.warmup_s + launch.window_s
+
+
+@dataclass
+class FakeServer:
+    """One pretended server."""
+
+    target: FakeTarget
+    launch: Launch
+    number: int
+
+    def read_back(self) -> Mapping[str, Any]:
+        if self.target.broken(self.number, self.launch):
+            raise RunError("the fake server did not start")
+        padding = self.launch.settings.get("padding", 64) or 8
+        return {**self.launch.settings, "lock_stride_bytes": padding, **self.target.lies}
+
+    def measure(self, on_interval: OnInterval) -> Measured:
+        seconds = self.target.seconds(self.launch)
+        self.target.clock.now += seconds
+        speed = self.target.effect(self.launch.settings, self.launch.env)
+        jitter = random.Random(f"{self.launch.seed} {self.number}").gauss(0, self.target.noise)
+        throughput = 1e6 * speed * math.exp(jitter)
+        operations = int(throughput * self.launch.window_s)
+        on_interval(operations, self.launch.window_s)
+        return self.target.script(self.number, self.measured(throughput, operations))
+
+    def measured(self, throughput: float, operations: int) -> Measured:
+        encoded = histogram(2e9 / throughput)
+        contended = 0.0 if self.launch.settings["data_cache"] == "lock-free" else 0.2
+        return Measured(
+            complete=True,
+            window_s=self.launch.window_s,
+            operations=operations,
+            errors=0,
+            metrics={
+                "throughput": throughput,
+                "latency_p99": 3e9 / throughput,
+                "cpu_per_operation": 2e9 / throughput,
+                "contention.data_cache": contended,
+            },
+            counters={
+                "grabs.data_cache": float(operations),
+                "spins.data_cache": operations * contended,
+                "lookups.data_cache": float(operations),
+                "repeats": 0.0,
+                "huge_bytes": 0.0,
+            },
+            histogram=encoded,
+            intervals=[
+                {
+                    "index": 0,
+                    "start_ms": 0.0,
+                    "length_ms": self.launch.window_s * 1000,
+                    "operations": operations,
+                    "errors": 0,
+                    "histogram": encoded,
+                }
+            ],
+            threads=[
+                {"cpu": i, "operations": operations // 2, "cpu_s": self.launch.window_s}
+                for i in range(2)
+            ],
+            cpus=[
+                {"cpu": i, "busy": 0.97, "user": 0.95, "system": 0.02, "softirq": 0.0, "steal": 0.0}
+                for i in range(2)
+            ],
+            health=dict(HEALTHY),
+            state_ok=True,
+        )
+
+    def evidence(self) -> Mapping[str, Any]:
+        settings = self.launch.settings
+        hint, lock = settings["hint"], settings["lock"]
+        cache = settings["data_cache"].replace("-", "_")
+        return {
+            "read_back": self.read_back(),
+            "functions": [
+                {
+                    "role": "lock_slow",
+                    "symbol": f"assay_lock_{lock}_slow_{hint}",
+                    "instructions": 20,
+                    "counts": {} if hint == "none" else {hint: 1},
+                    "calls": 10,
+                },
+                {
+                    "role": "data_cache_lookup",
+                    "symbol": f"assay_engine::cache::{cache}::lookup",
+                    "instructions": 60,
+                    "counts": {},
+                    "calls": 10,
+                },
+            ],
+            "memory": {"bytes": 1 << 24, "anon_huge_bytes": 0, "private_hugetlb_bytes": 0},
+            "environ": {k: v for k, v in self.launch.env.items() if v is not None},
+            "executable": {"sha256": "0" * 64, "build_id": "fake"},
+        }
+
+    def stop(self) -> None:
+        self.target.stopped += 1
+
+
+def throttled(measured: Measured) -> Measured:
+    """The same run with a client that was the limit: one thread busy, the server idle."""
+    return replace(
+        measured, health={**measured.health, "busiest_thread": 0.97, "server_idle": 0.4}
+    )
+
+
+FACTS: dict[str, Any] = {
+    "arch": "x86_64",
+    "cpu_model": "a fake CPU",
+    "cpus": 2,
+    "cpu_features": ["sse4_2"],
+    "memory_bytes": 1 << 34,
+    "kernel": "6.1",
+    "distribution": "Debian",
+}
