@@ -115,7 +115,8 @@ class FakeServer:
         seconds = self.target.seconds(self.launch)
         self.target.clock.now += seconds
         speed = self.target.effect(self.launch.settings, self.launch.env)
-        jitter = random.Random(f"{self.launch.seed} {self.number}").gauss(0, self.target.noise)
+        drawn = f"{self.launch.seed} {sorted(self.launch.settings.items())} {self.launch.env}"
+        jitter = random.Random(drawn).gauss(0, self.target.noise)
         throughput = 1e6 * speed * math.exp(jitter)
         operations = int(throughput * self.launch.window_s)
         on_interval(operations, self.launch.window_s)

@@ -61,7 +61,7 @@ def live(job: Job) -> RunRecord:
         found = _observed(job, measured, evidence)
     except RunError as error:
         found = {**_NOTHING, "status": "failed", "reason": error.message}
-    took_s = job.clocks.monotonic() - began
+    took_s = round(job.clocks.monotonic() - began, 3)
     step = job.step
     return RunRecord(
         run=job.run,

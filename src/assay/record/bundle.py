@@ -126,6 +126,7 @@ class Bundle:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self.close()
             raise BundleError(
                 f"{self.folder} is being run by another process",
                 next_step="wait for it, or end it first",
@@ -183,7 +184,7 @@ def _record(number: int, line: bytes) -> RunRecord:
 
 
 def _pretty(value: Any) -> bytes:
-    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     return text.encode() + b"\n"
 
 

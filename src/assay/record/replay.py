@@ -7,6 +7,7 @@ that its runs do not.
 
     a block                 every live arm of every case once, in the plan's order
     a run that failed       tried once more at the end of its block, then missing
+    a block all failed      ends the study: nothing here works
     a run that was void     the whole block is run again in a new order, three times at most
     a complete block        may decide; decided arms leave the schedule
 """
@@ -108,6 +109,8 @@ class Replay:
         self.blocks.append(Block(cells, self._spent_s))
         self._attempt, self._current, self._spent_s = 0, [], 0.0
         self.ruling = adjudicate(self.plan, self.blocks)
+        if not cells:
+            self.stop(f"every run of block {len(self.blocks) - 1} failed: {self.records[-1].reason}")
 
     def stop(self, why: str) -> None:
         """End the study here: what is not decided stays undecided, for this reason."""

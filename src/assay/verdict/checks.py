@@ -141,9 +141,9 @@ def slot_p(slots: NDArray[np.float64]) -> float:
     """p value of "the slot does not matter", from two-way residuals.
 
     `slots`: shape (blocks, arms), row = one block's residuals in the order they ran. Blocks and
-    arms have been taken out, so a row holds arms-1 free numbers and the F test is that of a
-    Latin-square-like analysis: arms-1 against (arms-1)(blocks-2) degrees of freedom. For two
-    arms it is the paired t test of first against second.
+    arms have been taken out, so the F test is that of a Latin-square-like analysis: arms-1
+    against (arms-1)(blocks-2) degrees of freedom. For two arms that ran in either order equally
+    often it is the t test between the blocks of one order and those of the other.
     """
     blocks, arms = slots.shape
     means = slots.mean(axis=0)

@@ -328,7 +328,7 @@ def _witness(blocks: Sequence[Block], cases: list[str], contrast: Contrast) -> W
     failed: dict[str, None] = {}
     held: dict[str, None] = {}
     for seen in _seen(blocks, cases, contrast.arms):
-        for factor, said in seen.witness.items():
+        for factor, said in sorted(seen.witness.items()):
             (held if said.held else failed)[f"{factor}: {said.evidence}"] = None
     return WitnessRow(held=not failed, evidence=list(failed or held)[:8])
 

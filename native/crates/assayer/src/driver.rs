@@ -1,0 +1,248 @@
+//! The timed loop of one worker thread.
+//!
+//! A `Unit` carries out operations in small batches and stamps the end of each with one clock read;
+//! an operation's latency is the time since the stamp before it. The worker finds the window and
+//! its intervals by comparing stamps with times fixed beforehand: no flag is written to tell it,
+//! and the stop flag it reads between batches is only ever written to end the run early.
+//!
+//! An operation belongs to the interval in which it ended. Counters of the unit (contention, CPU
+//! time) are read at the first batch that ends inside the window and after the last, so they
+//! may differ from the counted operations by one batch per thread.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+use assay_primitives::{Clock, Contention};
+use assay_sampler::process;
+
+use crate::failure::Failure;
+use crate::recorder::Recording;
+
+/// The end of one operation, or of several that are timed together.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    /// Clock ticks at the end.
+    pub end_ticks: u64,
+    /// Index into the unit's kinds.
+    pub kind: usize,
+    /// How many operations the time is divided by.
+    pub operations: u64,
+    /// Whether it failed.
+    pub is_error: bool,
+}
+
+/// What a unit has counted since it was made.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Contention by lock class; the classes are the same at every reading.
+    pub contention: Vec<(&'static str, Contention)>,
+    /// Look-ups by role.
+    pub lookups: Vec<(&'static str, u64)>,
+    /// Operations carried out, counted or not.
+    pub executed: u64,
+}
+
+impl Counts {
+    fn since(&self, earlier: &Self) -> Self {
+        let contention = self.contention.iter().zip(&earlier.contention);
+        let lookups = self.lookups.iter().zip(&earlier.lookups);
+        Self {
+            contention: contention.map(|(now, then)| (now.0, now.1.since(&then.1))).collect(),
+            lookups: lookups.map(|(now, then)| (now.0, now.1 - then.1)).collect(),
+            executed: self.executed - earlier.executed,
+        }
+    }
+
+    /// Adds another thread's counts, of the same classes.
+    pub fn add(&mut self, other: &Self) {
+        if self.contention.is_empty() {
+            self.contention = other.contention.iter().map(|(name, _)| (*name, Contention::default())).collect();
+        }
+        if self.lookups.is_empty() {
+            self.lookups = other.lookups.iter().map(|(name, _)| (*name, 0)).collect();
+        }
+        for (own, others) in self.contention.iter_mut().zip(&other.contention) {
+            own.1.add(&others.1);
+        }
+        for (own, others) in self.lookups.iter_mut().zip(&other.lookups) {
+            own.1 += others.1;
+        }
+        self.executed += other.executed;
+    }
+}
+
+/// What a worker thread drives.
+pub trait Unit {
+    /// Carries out a batch and appends the end of each operation to `done`.
+    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure>;
+
+    /// What has been counted so far.
+    fn counts(&self) -> Counts;
+}
+
+/// The window in clock ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// When measuring starts.
+    pub start: u64,
+    /// When it ends.
+    pub end: u64,
+    /// Length of an interval.
+    pub interval: u64,
+}
+
+impl Window {
+    /// The end of interval `index`: the last one ends with the window.
+    pub fn interval_end(&self, index: usize) -> u64 {
+        self.start.saturating_add((index as u64 + 1).saturating_mul(self.interval)).min(self.end)
+    }
+}
+
+/// What a worker tells the main thread.
+pub enum Message {
+    /// An interval is over for this thread.
+    Interval(usize, Box<Recording>),
+    /// The thread is through.
+    Finished(usize, Box<WorkerReport>),
+    /// The thread cannot go on.
+    Failed(Failure),
+}
+
+/// The end of one worker.
+#[derive(Clone, Debug)]
+pub struct WorkerReport {
+    /// Whether the window was over, not cut short.
+    pub is_complete: bool,
+    /// The last stamp.
+    pub last_ticks: u64,
+    /// CPU seconds used inside the window.
+    pub cpu_s: f64,
+    /// What was counted inside the window.
+    pub counts: Counts,
+    /// Operations recorded inside the window.
+    pub operations: u64,
+    /// Everything executed since the unit was made.
+    pub executed: u64,
+}
+
+/// Recordings made beforehand, so that intervals do not start with page faults.
+const SPARES: usize = 4;
+
+struct Worker<'a> {
+    clock: Clock,
+    window: Window,
+    kinds: usize,
+    sender: &'a Sender<Message>,
+    spares: Vec<Box<Recording>>,
+    recording: Box<Recording>,
+    interval: usize,
+    interval_end: u64,
+    operations: u64,
+    opening: Option<(Counts, f64)>,
+}
+
+/// Drives a unit from now until the end of the window, or until `stop`.
+pub fn work(
+    unit: &mut dyn Unit,
+    kinds: usize,
+    clock: Clock,
+    window: Window,
+    stop: &AtomicBool,
+    thread: usize,
+    sender: &Sender<Message>,
+) {
+    let mut worker = Worker::new(kinds, clock, window, sender);
+    let message = match worker.run(unit, stop) {
+        Ok(report) => Message::Finished(thread, Box::new(report)),
+        Err(failure) => Message::Failed(failure),
+    };
+    // The main thread keeps the receiver until every worker is through.
+    let _ = sender.send(message);
+}
+
+impl<'a> Worker<'a> {
+    fn new(kinds: usize, clock: Clock, window: Window, sender: &'a Sender<Message>) -> Self {
+        let new = || Box::new(Recording::new(kinds));
+        let spares = (0..SPARES).map(|_| new()).collect();
+        let interval_end = window.interval_end(0);
+        Self {
+            clock,
+            window,
+            kinds,
+            sender,
+            spares,
+            recording: new(),
+            interval: 0,
+            interval_end,
+            operations: 0,
+            opening: None,
+        }
+    }
+
+    fn run(&mut self, unit: &mut dyn Unit, stop: &AtomicBool) -> Result<WorkerReport, Failure> {
+        let mut done = Vec::with_capacity(64);
+        let mut is_complete = false;
+        let mut last = self.clock.ticks();
+        while !is_complete && !stop.load(Ordering::Relaxed) {
+            done.clear();
+            // What happened since the last stamp was bookkeeping, not part of an operation.
+            last = self.clock.ticks();
+            unit.run(&mut done)?;
+            for end in &done {
+                is_complete = self.place(end, last);
+                last = end.end_ticks;
+                if is_complete {
+                    break;
+                }
+            }
+            if self.opening.is_none() && last >= self.window.start {
+                self.opening = Some((unit.counts(), process::thread_cpu_s()));
+            }
+        }
+        if !is_complete {
+            self.ship();
+        }
+        Ok(self.report(unit, is_complete, last))
+    }
+
+    /// Records one end in the interval it belongs to; true when it lies beyond the window.
+    #[inline]
+    fn place(&mut self, done: &Done, last: u64) -> bool {
+        if done.end_ticks < self.window.start {
+            return false;
+        }
+        while done.end_ticks >= self.interval_end {
+            self.ship();
+            if self.interval_end == self.window.end {
+                return true;
+            }
+            self.interval += 1;
+            self.interval_end = self.window.interval_end(self.interval);
+        }
+        let ns = self.clock.ns_between(last, done.end_ticks) / done.operations;
+        self.recording.record(done.kind, ns, done.operations, done.is_error);
+        self.operations += done.operations;
+        false
+    }
+
+    fn ship(&mut self) {
+        let next = self.spares.pop().unwrap_or_else(|| Box::new(Recording::new(self.kinds)));
+        let full = std::mem::replace(&mut self.recording, next);
+        // The main thread keeps the receiver until every worker is through.
+        let _ = self.sender.send(Message::Interval(self.interval, full));
+    }
+
+    fn report(&self, unit: &dyn Unit, is_complete: bool, last_ticks: u64) -> WorkerReport {
+        let now = unit.counts();
+        let (opening, cpu_s) =
+            self.opening.clone().unwrap_or_else(|| (now.clone(), process::thread_cpu_s()));
+        WorkerReport {
+            is_complete,
+            last_ticks,
+            cpu_s: process::thread_cpu_s() - cpu_s,
+            counts: now.since(&opening),
+            operations: self.operations,
+            executed: now.executed,
+        }
+    }
+}

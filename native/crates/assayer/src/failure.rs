@@ -1,0 +1,109 @@
+//! Every way a verb can end badly, as the three kinds of the protocol.
+//!
+//! Errors of the crates below are mapped here and nowhere else. `anyhow` carries the causes of the
+//! third kind, which no caller distinguishes.
+
+use std::process::ExitCode;
+
+use assay_disasm::DisasmError;
+use assay_engine::EngineError;
+use assay_primitives::PrimitiveError;
+use assay_workload::WorkloadError;
+use thiserror::Error;
+
+use crate::output::Output;
+use crate::protocol::response;
+
+/// Why a verb ended without its result.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The request is wrong.
+    #[error("{message}")]
+    Usage {
+        /// What, and where.
+        message: String,
+        /// What to do next.
+        next: String,
+    },
+    /// This host lacks something.
+    #[error("{message}")]
+    Missing {
+        /// What, and where.
+        message: String,
+        /// What to do next.
+        next: String,
+    },
+    /// Anything else.
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+    /// Nobody reads the output any more. Not an error: the reader has what it wanted.
+    #[error("the reader of standard output is gone")]
+    ReaderGone,
+}
+
+const READ_THE_PROTOCOL: &str = "see docs/native.md for the request's fields";
+
+impl Failure {
+    /// A wrong request.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), next: READ_THE_PROTOCOL.to_owned() }
+    }
+
+    /// Writes the error line and gives the exit code.
+    pub fn report(&self, output: &mut Output) -> ExitCode {
+        let failed_next = "run it again by hand and read standard error";
+        let (kind, next, code) = match self {
+            Failure::Usage { next, .. } => ("usage", next.as_str(), 2),
+            Failure::Missing { next, .. } => ("missing", next.as_str(), 3),
+            Failure::Failed(_) => ("failed", failed_next, 1),
+            Failure::ReaderGone => return ExitCode::SUCCESS,
+        };
+        let message = self.to_string();
+        // If the reader is gone as well, the exit code is all that is left to say.
+        let _ = output.write("error", &response::Error { kind, message: &message, next });
+        ExitCode::from(code)
+    }
+}
+
+impl From<PrimitiveError> for Failure {
+    fn from(error: PrimitiveError) -> Self {
+        match error {
+            PrimitiveError::Missing { what, next } => Failure::Missing { message: what, next },
+            PrimitiveError::Os { .. } => Failure::Failed(error.into()),
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let message = error.to_string();
+        match error {
+            EngineError::Primitive(error) => error.into(),
+            EngineError::Full { .. } => Failure::Usage {
+                message,
+                next: "raise workload.operations: it sizes the key space for inserts".to_owned(),
+            },
+            EngineError::Part { .. } => Failure::usage(message),
+            EngineError::ArenaFull(_) => Failure::Failed(error.into()),
+        }
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        Failure::usage(error.to_string())
+    }
+}
+
+impl From<DisasmError> for Failure {
+    fn from(error: DisasmError) -> Self {
+        let message = error.to_string();
+        let next = "give the path of an ELF executable, such as /proc/PID/exe".to_owned();
+        match error {
+            DisasmError::Read { .. } => Failure::Missing { message, next },
+            DisasmError::Parse { .. } | DisasmError::Architecture { .. } => {
+                Failure::Usage { message, next }
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `assayer`: whatever in Assay must be fast or undisturbed, behind one JSON request and JSON lines.
+//!
+//! This file parses the verb, runs it, and turns its end into an exit code. The wire format is the
+//! doc of `protocol`; the verbs are under `verbs`.
+
+mod driver;
+mod failure;
+mod life;
+mod measure;
+mod output;
+mod protocol;
+mod recorder;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::output::Output;
+
+/// The native half of Assay: load, engine, micro-benchmarks, host facts, instruction census.
+///
+/// Reads one JSON request on standard input and writes JSON lines on standard output.
+#[derive(Parser)]
+#[command(version, after_help = "Example: echo '{\"threads\": 2}' | assayer engine")]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Clone, Copy, Subcommand)]
+enum Verb {
+    /// Run a workload against the embedded engine.
+    Engine,
+    /// Run one primitive alone: a lock, or a checksum.
+    Micro,
+    /// Say what this host is and what can be measured on it.
+    Facts,
+    /// Count the instructions of functions in an executable.
+    Census,
+}
+
+fn main() -> ExitCode {
+    life::begin();
+    let Arguments { verb } = Arguments::parse();
+    let mut output = Output::new(std::io::stdout());
+    let result = verbs::read_request().and_then(|request| match verb {
+        Verb::Engine => verbs::engine::run(request, &mut output),
+        Verb::Micro => verbs::micro::run(request, &mut output),
+        Verb::Facts => verbs::facts::run(request, &mut output),
+        Verb::Census => verbs::census::run(request, &mut output),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(&mut output),
+    }
+}

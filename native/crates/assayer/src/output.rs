@@ -1,0 +1,36 @@
+//! The JSON lines on standard output.
+
+use std::io::{ErrorKind, Stdout, Write};
+
+use anyhow::anyhow;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::protocol::response::Line;
+
+/// Writes one message per line, flushed, so that a reader sees each as it happens.
+pub struct Output {
+    stdout: Stdout,
+}
+
+impl Output {
+    /// Takes standard output.
+    pub fn new(stdout: Stdout) -> Self {
+        Self { stdout }
+    }
+
+    /// Writes one message.
+    pub fn write(&mut self, kind: &str, data: &impl Serialize) -> Result<(), Failure> {
+        let mut line = serde_json::to_vec(&Line { kind, data })
+            .map_err(|error| anyhow!(error).context(format!("encoding a `{kind}` message")))?;
+        line.push(b'\n');
+        let mut stdout = self.stdout.lock();
+        stdout.write_all(&line).and_then(|()| stdout.flush()).map_err(|error| {
+            if error.kind() == ErrorKind::BrokenPipe {
+                Failure::ReaderGone
+            } else {
+                anyhow!(error).context("writing to standard output").into()
+            }
+        })
+    }
+}

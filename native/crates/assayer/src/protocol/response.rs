@@ -1,0 +1,271 @@
+//! What is written. Types only; `protocol` has the meaning.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The envelope of every line.
+#[derive(Serialize)]
+pub struct Line<'a, T> {
+    #[serde(rename = "type")]
+    pub kind: &'a str,
+    pub data: &'a T,
+}
+
+#[derive(Serialize)]
+pub struct Error<'a> {
+    pub kind: &'a str,
+    pub message: &'a str,
+    pub next: &'a str,
+}
+
+#[derive(Serialize)]
+pub struct Phase<'a> {
+    pub name: &'a str,
+}
+
+#[derive(Serialize)]
+pub struct Ready<'a, M> {
+    pub verb: &'a str,
+    pub pid: u32,
+    pub build_id: &'a str,
+    pub manifest: M,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub struct ArenaMemory {
+    pub bytes: u64,
+    pub anon_huge_bytes: u64,
+    pub private_hugetlb_bytes: u64,
+    pub kernel_page_bytes: u64,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub struct Clock {
+    pub source: &'static str,
+    pub hz: u64,
+}
+
+#[derive(Serialize)]
+pub struct EngineManifest {
+    pub hint: &'static str,
+    pub lock: &'static str,
+    pub spin_limit: u32,
+    pub padding: usize,
+    pub data_cache: &'static str,
+    pub cache_partitions: usize,
+    pub pages: &'static str,
+    pub repeat_every: u64,
+    pub threads: usize,
+    pub cpus: Vec<Option<usize>>,
+    pub lock_stride_bytes: usize,
+    pub memory: ArenaMemory,
+    pub clock: Clock,
+    pub hint_ns: f64,
+    pub load_s: f64,
+    pub records: u64,
+    pub inputs_per_thread: usize,
+}
+
+/// The parts of a micro manifest that exist for a lock workload only.
+#[derive(Serialize)]
+pub struct LockManifest {
+    pub hint: &'static str,
+    pub lock: &'static str,
+    pub spin_limit: u32,
+    pub padding: usize,
+    pub lock_stride_bytes: usize,
+    pub hint_ns: f64,
+}
+
+#[derive(Serialize)]
+pub struct MicroManifest {
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<LockManifest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crc32c: Option<&'static str>,
+    pub pages: &'static str,
+    pub repeat_every: u64,
+    pub threads: usize,
+    pub cpus: Vec<Option<usize>>,
+    pub memory: ArenaMemory,
+    pub clock: Clock,
+    pub load_s: f64,
+}
+
+#[derive(Serialize)]
+pub struct Interval<'a> {
+    pub index: usize,
+    pub start_ms: f64,
+    pub length_ms: f64,
+    pub operations: u64,
+    pub errors: u64,
+    pub histogram: &'a str,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub struct Health {
+    pub loader: &'static str,
+    pub busiest_thread: Option<f64>,
+    pub late_sends: Option<u64>,
+    pub asked_per_s: Option<f64>,
+    pub achieved_per_s: f64,
+    pub server_idle: f64,
+    pub foreign_cpu: f64,
+    pub steal: f64,
+    pub clock_step_ms: f64,
+}
+
+#[derive(Serialize)]
+pub struct KindResult {
+    pub operations: u64,
+    pub histogram: String,
+}
+
+#[derive(Serialize)]
+pub struct ThreadResult {
+    pub cpu: Option<usize>,
+    pub operations: u64,
+    pub cpu_s: f64,
+}
+
+#[derive(Serialize)]
+pub struct Contention {
+    pub grabs: u64,
+    pub waits: u64,
+    pub spins: u64,
+    pub wait_s: f64,
+}
+
+#[derive(Serialize)]
+pub struct Ran {
+    pub role: &'static str,
+    pub address: String,
+    pub calls: u64,
+}
+
+#[derive(Serialize)]
+pub struct ResultMemory {
+    #[serde(flatten)]
+    pub arena: ArenaMemory,
+    pub rss_bytes: u64,
+    pub page_table_bytes: u64,
+}
+
+#[derive(Serialize)]
+pub struct CpuShare {
+    pub cpu: usize,
+    pub busy: f64,
+    pub user: f64,
+    pub system: f64,
+    pub softirq: f64,
+    pub steal: f64,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub struct State {
+    pub records: u64,
+    pub checksum_ok: bool,
+}
+
+#[derive(Serialize)]
+pub struct RunResult {
+    pub complete: bool,
+    pub window_s: f64,
+    pub operations: u64,
+    pub errors: u64,
+    pub latency_of: &'static str,
+    pub by_kind: BTreeMap<&'static str, KindResult>,
+    pub histogram: String,
+    pub threads: Vec<ThreadResult>,
+    pub contention: BTreeMap<&'static str, Contention>,
+    pub lookups: BTreeMap<&'static str, u64>,
+    pub ran: Vec<Ran>,
+    pub memory: ResultMemory,
+    pub cpus: Vec<CpuShare>,
+    pub state: State,
+}
+
+#[derive(Serialize)]
+pub struct HugePages {
+    pub bytes: u64,
+    pub pool: u64,
+    pub free: u64,
+}
+
+#[derive(Serialize)]
+pub struct Thp<'a> {
+    pub enabled: &'a str,
+    pub defrag: &'a str,
+}
+
+#[derive(Serialize)]
+pub struct HintCost {
+    pub name: &'static str,
+    pub ns: f64,
+}
+
+#[derive(Serialize)]
+pub struct Ability<'a> {
+    pub ok: bool,
+    pub why: &'a str,
+}
+
+#[derive(Serialize)]
+pub struct Htm<'a> {
+    pub state: &'a str,
+    pub why: &'a str,
+}
+
+#[derive(Serialize)]
+pub struct Can<'a> {
+    pub pmu: Ability<'a>,
+    pub htm: Htm<'a>,
+    pub hugetlb_2m: Ability<'a>,
+    pub thp: Ability<'a>,
+    pub numa: Ability<'a>,
+    pub pin: Ability<'a>,
+    pub root: Ability<'a>,
+}
+
+#[derive(Serialize)]
+pub struct Facts<'a> {
+    pub arch: &'a str,
+    pub cpu_model: &'a str,
+    pub cpus: u64,
+    pub cpu_features: &'a [String],
+    pub cache_line_bytes: Option<u64>,
+    pub page_bytes: u64,
+    pub kernel: &'a str,
+    pub distribution: &'a str,
+    pub numa_nodes: u64,
+    pub memory_bytes: u64,
+    pub huge_pages: Vec<HugePages>,
+    pub thp: Option<Thp<'a>>,
+    #[serde(rename = "virtual")]
+    pub is_virtual: Option<bool>,
+    pub clock: Clock,
+    pub hints: Vec<HintCost>,
+    pub can: Can<'a>,
+    pub build_id: &'a str,
+    pub version: &'a str,
+}
+
+#[derive(Serialize)]
+pub struct Function {
+    pub asked: String,
+    pub symbol: String,
+    pub raw: String,
+    pub address: String,
+    pub bytes: u64,
+    pub instructions: u64,
+    pub counts: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Serialize)]
+pub struct Census {
+    pub arch: &'static str,
+    pub build_id: Option<String>,
+    pub functions: Vec<Function>,
+    pub missing: Vec<String>,
+}

@@ -1,0 +1,78 @@
+//! Latency histograms: one per kind of operation, per thread, per interval.
+//!
+//! HdrHistogram with three significant digits from 1 ns to 100 s; longer is recorded as 100 s.
+//! Intervals are added up by the main thread, so a worker records each operation once.
+
+use anyhow::anyhow;
+use base64::Engine;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+use crate::failure::Failure;
+
+const LONGEST_NS: u64 = 100_000_000_000;
+const DIGITS: u8 = 3;
+
+/// One histogram of nanoseconds.
+pub type Latencies = Histogram<u64>;
+
+/// An empty histogram.
+pub fn empty() -> Latencies {
+    // The bounds are constants that the library accepts: high is at least twice low, digits <= 5.
+    #[allow(clippy::unwrap_used)]
+    Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).unwrap()
+}
+
+/// HdrHistogram V2 with deflate, as base64.
+pub fn encode(histogram: &Latencies) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .map_err(|error| anyhow!("encoding a histogram: {error}"))?;
+    Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
+}
+
+/// What was recorded in one interval, or over the whole window.
+pub struct Recording {
+    /// One histogram per kind, in the order of the unit's kinds.
+    pub by_kind: Vec<Latencies>,
+    /// Operations that failed; they are part of the histograms too.
+    pub errors: u64,
+}
+
+impl Recording {
+    /// Nothing yet.
+    pub fn new(kinds: usize) -> Self {
+        Self { by_kind: (0..kinds).map(|_| empty()).collect(), errors: 0 }
+    }
+
+    /// Records operations that took `ns` each.
+    #[inline]
+    pub fn record(&mut self, kind: usize, ns: u64, operations: u64, is_error: bool) {
+        self.by_kind[kind].saturating_record_n(ns.max(1), operations);
+        self.errors += u64::from(is_error);
+    }
+
+    /// Adds another recording of the same kinds.
+    pub fn add(&mut self, other: &Self) -> Result<(), Failure> {
+        for (own, others) in self.by_kind.iter_mut().zip(&other.by_kind) {
+            own.add(others).map_err(|error| anyhow!("adding histograms: {error}"))?;
+        }
+        self.errors += other.errors;
+        Ok(())
+    }
+
+    /// All kinds in one histogram.
+    pub fn all(&self) -> Result<Latencies, Failure> {
+        let mut all = empty();
+        for histogram in &self.by_kind {
+            all.add(histogram).map_err(|error| anyhow!("adding histograms: {error}"))?;
+        }
+        Ok(all)
+    }
+
+    /// How many operations were recorded.
+    pub fn operations(&self) -> u64 {
+        self.by_kind.iter().map(Histogram::len).sum()
+    }
+}

@@ -1,0 +1,115 @@
+//! An ELF file: its architecture, build id, functions and their bytes.
+
+use std::path::{Path, PathBuf};
+
+use object::read::elf::ElfFile64;
+use object::{Architecture, Object, ObjectSection, ObjectSymbol, SymbolKind};
+
+use crate::DisasmError;
+
+/// The two instruction sets that are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstructionSet {
+    /// x86-64.
+    X86_64,
+    /// aarch64.
+    A64,
+}
+
+impl InstructionSet {
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            InstructionSet::X86_64 => "x86_64",
+            InstructionSet::A64 => "aarch64",
+        }
+    }
+}
+
+/// A function symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionSymbol {
+    /// The name in the symbol table.
+    pub raw: String,
+    /// The name as a person writes it, without a hash.
+    pub demangled: String,
+    /// Link-time address.
+    pub address: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// An executable file in memory.
+pub struct Image {
+    path: PathBuf,
+    data: Vec<u8>,
+}
+
+impl Image {
+    /// Reads a file.
+    pub fn open(path: &Path) -> Result<Self, DisasmError> {
+        let data = std::fs::read(path)
+            .map_err(|source| DisasmError::Read { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), data })
+    }
+
+    /// Understands it.
+    pub fn parse(&self) -> Result<Parsed<'_>, DisasmError> {
+        let fail = |source| DisasmError::Parse { path: self.path.clone(), source };
+        let file = ElfFile64::parse(self.data.as_slice()).map_err(fail)?;
+        let set = match file.architecture() {
+            Architecture::X86_64 => InstructionSet::X86_64,
+            Architecture::Aarch64 => InstructionSet::A64,
+            other => {
+                let architecture = format!("{other:?}");
+                return Err(DisasmError::Architecture { path: self.path.clone(), architecture });
+            }
+        };
+        let build_id = file.build_id().map_err(fail)?.map(hex);
+        Ok(Parsed { file, set, build_id })
+    }
+}
+
+/// An executable file, understood.
+pub struct Parsed<'a> {
+    file: ElfFile64<'a>,
+    /// Its instruction set.
+    pub set: InstructionSet,
+    /// Its GNU build id, if the linker wrote one.
+    pub build_id: Option<String>,
+}
+
+impl Parsed<'_> {
+    /// Every function that has a symbol with a size, in the order of addresses.
+    pub fn functions(&self) -> Vec<FunctionSymbol> {
+        let symbols = self.file.symbols().chain(self.file.dynamic_symbols());
+        let mut functions: Vec<FunctionSymbol> = symbols
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+            .filter(|symbol| symbol.size() > 0)
+            .filter_map(|symbol| {
+                let raw = symbol.name().ok()?.to_owned();
+                let demangled = format!("{:#}", rustc_demangle::demangle(&raw));
+                Some(FunctionSymbol {
+                    demangled,
+                    raw,
+                    address: symbol.address(),
+                    bytes: symbol.size(),
+                })
+            })
+            .collect();
+        functions.sort_by(|a, b| (a.address, &a.raw).cmp(&(b.address, &b.raw)));
+        functions.dedup();
+        functions
+    }
+
+    /// The code of a function; `None` if its section is not in the file.
+    pub fn code(&self, function: &FunctionSymbol) -> Option<&[u8]> {
+        self.file.sections().find_map(|section| {
+            section.data_range(function.address, function.bytes).ok().flatten()
+        })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

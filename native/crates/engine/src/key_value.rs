@@ -1,0 +1,185 @@
+//! The store itself: one arena, one index, one data cache, and pages handed out in order.
+
+use core::hint::black_box;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::Arc;
+
+use assay_primitives::locks::Waiting;
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Arena, Clock, RawLock, Waiter};
+use assay_workload::hash::fnv1a_64;
+use assay_workload::{KeySpace, Values, values};
+
+use crate::data_cache::{DataCache, LookUp, Shape};
+use crate::index::{Entry, Index};
+use crate::page::{Layout, Page, PageId};
+use crate::session::KeyValueSession;
+use crate::{Configuration, Engine, EngineError, Selected, Session, State};
+
+/// A key-value store of lock kind `L`, index `I` and data cache `D`.
+pub(crate) struct KeyValue<L, I, D> {
+    pub(crate) index: I,
+    pub(crate) cache: D,
+    pub(crate) look_up: LookUp<D>,
+    pub(crate) waiting: Waiting,
+    pub(crate) layout: Layout,
+    pub(crate) clock: Clock,
+    keys: Arc<KeySpace>,
+    values: Arc<Values>,
+    records: u64,
+    capacity: u64,
+    pages: NonNull<u8>,
+    page_count: usize,
+    pages_used: AtomicU32,
+    /// Last, so that everything that points into it is dropped before.
+    arena: Arena,
+    lock: core::marker::PhantomData<L>,
+}
+
+// SAFETY: `pages` points into the arena; each page is written by the one session that opened it,
+// and its rows under their locks.
+unsafe impl<L: RawLock, I: Index<L>, D: DataCache<L>> Send for KeyValue<L, I, D> {}
+// SAFETY: as above.
+unsafe impl<L: RawLock, I: Index<L>, D: DataCache<L>> Sync for KeyValue<L, I, D> {}
+
+/// Page memory starts on a page of the CPU.
+const PAGE_ALIGNMENT: usize = 4096;
+
+impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
+    /// Builds an empty store whose arena has room for the whole key space.
+    pub(crate) fn new(configuration: &Configuration<'_>) -> Result<Self, EngineError> {
+        let Configuration { parts, plan, sessions, clock } = configuration;
+        let shape = plan.parameters();
+        let layout = Layout::new(shape.fields, shape.field_bytes);
+        let capacity = shape.capacity();
+        // Each session keeps one page open, which may stay nearly empty.
+        let page_count = (capacity as usize).div_ceil(layout.rows_per_page) + sessions;
+        let page_bytes = page_count * layout.page_bytes;
+        let partitions = parts.cache_partitions;
+        let cache = Shape { pages: page_count, partitions, padding: parts.padding };
+        let bytes = page_bytes
+            + PAGE_ALIGNMENT
+            + I::arena_bytes(capacity as usize, parts.padding)
+            + D::arena_bytes(cache);
+        let waiting = Waiting::new(parts.lock, parts.hint, parts.spin_limit, *clock)?;
+        let arena = Arena::new(bytes, parts.pages)?;
+        let pages = arena.carve(page_bytes, PAGE_ALIGNMENT);
+        Ok(Self {
+            index: I::new(&arena, capacity as usize, parts.padding)?,
+            cache: D::new(&arena, cache)?,
+            // Opaque to the optimiser: sessions must call this pointer, not a copy they inlined.
+            look_up: black_box(D::look_up_function()),
+            waiting,
+            layout,
+            clock: *clock,
+            keys: Arc::clone(plan.keys()),
+            values: Arc::clone(plan.values()),
+            records: shape.records,
+            capacity,
+            pages: pages.ok_or(EngineError::ArenaFull("the pages"))?,
+            page_count,
+            pages_used: AtomicU32::new(0),
+            arena,
+            lock: core::marker::PhantomData,
+        })
+    }
+
+    /// The error of an insert that found the key space used up.
+    pub(crate) fn full(&self) -> EngineError {
+        EngineError::Full { capacity: self.capacity }
+    }
+
+    /// A fresh page, known to the data cache.
+    pub(crate) fn new_page(&self, waiter: &mut Waiter) -> Result<(PageId, Page), EngineError> {
+        let id = self.pages_used.fetch_add(1, Ordering::Relaxed);
+        if id as usize >= self.page_count {
+            return Err(self.full());
+        }
+        // SAFETY: the id is below the number of pages carved.
+        let memory = unsafe { self.pages.add(id as usize * self.layout.page_bytes) };
+        // SAFETY: the memory is one whole page of the arena, which lives as long as the store.
+        let page = unsafe { Page::new(memory) };
+        page.format(id);
+        self.cache.install(id, memory, waiter);
+        Ok((id, page))
+    }
+
+    fn load_part(
+        &self,
+        numbers: std::ops::Range<u64>,
+        stop: &AtomicBool,
+    ) -> Result<(), EngineError> {
+        let mut session = KeyValueSession::new(self);
+        for number in numbers {
+            if number % 1024 == 0 && stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            session.insert_record(fnv1a_64(number), &self.values)?;
+        }
+        Ok(())
+    }
+
+    fn is_sound(&self, entry: Entry, waiter: &mut Waiter, copy: &mut [u8]) -> bool {
+        let Some(memory) = (self.look_up)(&self.cache, entry.row.page(), waiter) else {
+            return false;
+        };
+        // SAFETY: the data cache holds whole pages only, no session runs, and the buffer has the
+        // size of a row.
+        unsafe { Page::new(memory).row::<L>(entry.row.slot()).copy_to(copy) };
+        let is_whole = |field: Option<&[u8]>| field.is_some_and(values::is_whole);
+        self.layout.key_of(copy) == entry.key && self.layout.fields_of(copy).all(is_whole)
+    }
+}
+
+impl<L: RawLock, I: Index<L>, D: DataCache<L>> Engine for KeyValue<L, I, D> {
+    fn load(&self, threads: usize, stop: &AtomicBool) -> Result<(), EngineError> {
+        let threads = threads.max(1) as u64;
+        let part = |thread: u64| {
+            self.records * thread / threads..self.records * (thread + 1) / threads
+        };
+        std::thread::scope(|scope| {
+            let loaders: Vec<_> = (0..threads)
+                .map(|thread| scope.spawn(move || self.load_part(part(thread), stop)))
+                .collect();
+            loaders.into_iter().try_for_each(|loader| match loader.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
+    }
+
+    fn session(&self) -> Box<dyn Session + '_> {
+        Box::new(KeyValueSession::new(self))
+    }
+
+    fn selected(&self) -> Selected {
+        Selected {
+            lock_stride_bytes: self.index.lock_stride_bytes(),
+            cache_partitions: self.cache.partitions(),
+            data_cache_lookup: self.look_up as usize,
+            lock_slow: self.waiting.address(),
+        }
+    }
+
+    fn state(&self) -> State {
+        let mut waiter = Waiter::new(self.waiting);
+        let mut copy = vec![0; self.layout.copied_bytes()];
+        let (mut records, mut is_sound) = (0, true);
+        let mut next = Some(0);
+        let mut entries = Vec::with_capacity(4096);
+        while let Some(from) = next {
+            entries.clear();
+            self.index.scan(from, 4096, &mut waiter, &mut entries);
+            records += entries.len() as u64;
+            is_sound &= entries.is_sorted_by(|a, b| a.key < b.key);
+            is_sound &= entries.iter().all(|entry| self.is_sound(*entry, &mut waiter, &mut copy));
+            next = entries.last().map(|entry| entry.key + 1);
+        }
+        State { records, is_sound: is_sound && records == self.keys.readable() }
+    }
+
+    fn memory(&self) -> Result<Mapped, EngineError> {
+        Ok(self.arena.obtained()?)
+    }
+}

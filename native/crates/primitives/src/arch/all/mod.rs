@@ -1,0 +1,4 @@
+//! Code that runs on every supported CPU.
+
+pub mod crc32c;
+pub mod hint;

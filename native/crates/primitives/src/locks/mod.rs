@@ -1,0 +1,205 @@
+//! Locks whose fast path is inlined and whose waiting is a separate, named function.
+//!
+//! A lock is eight bytes, all zero when free, so that it fits a row header or a table with any
+//! stride. Four types cover six kinds: TAS, TTAS and back-off share a word and differ only in how
+//! they wait. The fast path (`RawLock`) is generic code in the caller; the waiting is reached
+//! through a function pointer chosen once per run (`Waiter`), because an indirect call costs
+//! nothing next to waiting. Each (kind, hint) pair has its own exported symbol
+//! `assay_lock_KIND_slow_HINT`: a disassembly of the running binary then proves which hint the code
+//! that ran contains.
+//!
+//! Contention is counted per thread and per lock class in the `Waiter`, never in shared memory, and
+//! nothing is written while spinning. The clock is read only on the slow path.
+//!
+//! Not here: reader-writer locks, lock elision, try-lock.
+
+pub mod futex;
+pub mod mcs;
+pub mod slow;
+pub mod table;
+pub mod ticket;
+pub mod word;
+
+pub use futex::FutexLock;
+pub use mcs::McsLock;
+pub use table::LockTable;
+pub use ticket::TicketLock;
+pub use word::WordLock;
+
+use crate::arch::current::slow as current;
+use crate::{Clock, Hint, PrimitiveError};
+
+/// How a lock waits and hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockKind {
+    /// Test-and-set: an atomic swap at every probe.
+    Tas,
+    /// Test and test-and-set: plain loads until the lock looks free.
+    Ttas,
+    /// Doubling pauses between probes, then `sched_yield`: the shape of nginx's rwlock.
+    Backoff,
+    /// First come, first served, by numbers.
+    Ticket,
+    /// First come, first served, each waiter on its own cache line.
+    Mcs,
+    /// Spins for a while, then sleeps in the kernel.
+    Futex,
+}
+
+impl LockKind {
+    /// Every kind.
+    pub const ALL: [LockKind; 6] = [
+        LockKind::Tas,
+        LockKind::Ttas,
+        LockKind::Backoff,
+        LockKind::Ticket,
+        LockKind::Mcs,
+        LockKind::Futex,
+    ];
+
+    /// The name used in requests and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            LockKind::Tas => "tas",
+            LockKind::Ttas => "ttas",
+            LockKind::Backoff => "backoff",
+            LockKind::Ticket => "ticket",
+            LockKind::Mcs => "mcs",
+            LockKind::Futex => "futex",
+        }
+    }
+}
+
+/// Waits until the lock is held. Arguments: the lock, what `RawLock::enter` returned, and the spin
+/// limit (back-off and futex). Returns how often it spun: hints executed, or probes where the hint
+/// is nothing.
+pub type SlowPath = unsafe extern "C" fn(lock: *const (), argument: usize, limit: u32) -> u64;
+
+/// The eight bytes of a lock and its uncontended path.
+///
+/// # Safety
+/// The type is eight bytes, aligned to eight, and free when all of them are zero. Between a
+/// successful `enter` (or the slow path that follows a failed one) and `leave`, no other thread
+/// gets through either: acquiring is an acquire operation, `leave` a release operation.
+pub unsafe trait RawLock: Sized + Send + Sync + 'static {
+    /// What an acquisition keeps on its stack: a queue node for MCS, nothing for the others.
+    type Token: Default;
+
+    /// Takes the lock if it is free. `Err` carries the argument for the slow path, which must then
+    /// be called before anything else.
+    fn enter(&self, token: &Self::Token) -> Result<(), usize>;
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock, acquired with this very token, which has not moved.
+    unsafe fn leave(&self, token: &Self::Token);
+}
+
+/// What one thread met at one class of locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contention {
+    /// Acquisitions.
+    pub grabs: u64,
+    /// Acquisitions that found the lock taken.
+    pub waits: u64,
+    /// Hints executed while waiting (probes where the hint is nothing).
+    pub spins: u64,
+    /// Clock ticks spent waiting.
+    pub wait_ticks: u64,
+}
+
+impl Contention {
+    /// What was added since an earlier reading of the same counters.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            grabs: self.grabs - earlier.grabs,
+            waits: self.waits - earlier.waits,
+            spins: self.spins - earlier.spins,
+            wait_ticks: self.wait_ticks - earlier.wait_ticks,
+        }
+    }
+
+    /// Adds another thread's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.grabs += other.grabs;
+        self.waits += other.waits;
+        self.spins += other.spins;
+        self.wait_ticks += other.wait_ticks;
+    }
+}
+
+/// One way of waiting: a kind, a hint, a limit, and the function that they select.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    slow: SlowPath,
+    limit: u32,
+    clock: Clock,
+}
+
+impl Waiting {
+    /// Resolves a kind and a hint, or says that this architecture lacks the hint.
+    pub fn new(
+        kind: LockKind,
+        hint: Hint,
+        limit: u32,
+        clock: Clock,
+    ) -> Result<Self, PrimitiveError> {
+        hint.require()?;
+        let slow = current::slow_path(kind, hint).ok_or_else(|| PrimitiveError::Missing {
+            what: format!("lock `{}` has no slow path with hint `{}`", kind.name(), hint.name()),
+            next: "choose another hint".to_owned(),
+        })?;
+        Ok(Self { slow, limit: limit.max(1), clock })
+    }
+
+    /// The run-time address of the slow path that is called.
+    pub fn address(&self) -> usize {
+        self.slow as usize
+    }
+}
+
+/// One thread's door to the locks of one class: how to wait, and what was met.
+#[derive(Debug)]
+pub struct Waiter {
+    waiting: Waiting,
+    counts: Contention,
+}
+
+impl Waiter {
+    /// A waiter that has met nothing yet.
+    pub fn new(waiting: Waiting) -> Self {
+        Self { waiting, counts: Contention::default() }
+    }
+
+    /// What this thread has met so far.
+    pub fn counts(&self) -> Contention {
+        self.counts
+    }
+
+    /// Runs `body` while holding `lock`. The lock must be one of the kind this waiter was made for.
+    /// A panic in `body` leaves the lock held: in this program a panic ends the run.
+    #[inline(always)]
+    pub fn with<L: RawLock, T>(&mut self, lock: &L, body: impl FnOnce() -> T) -> T {
+        let token = L::Token::default();
+        self.counts.grabs += 1;
+        if let Err(argument) = lock.enter(&token) {
+            self.wait(core::ptr::from_ref(lock).cast(), argument);
+        }
+        let result = body();
+        // SAFETY: `enter` or the slow path took the lock with this token, which stayed in place.
+        unsafe { lock.leave(&token) };
+        result
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(&mut self, lock: *const (), argument: usize) {
+        let start = self.waiting.clock.ticks();
+        // SAFETY: `lock` is alive (borrowed by `with`), `argument` came from its `enter`.
+        let spins = unsafe { (self.waiting.slow)(lock, argument, self.waiting.limit) };
+        self.counts.waits += 1;
+        self.counts.spins += spins;
+        self.counts.wait_ticks += self.waiting.clock.ticks().saturating_sub(start);
+    }
+}

@@ -1,0 +1,165 @@
+//! What can be done or counted here, found out by trying wherever trying is harmless.
+
+use crate::facts::Facts;
+use crate::process;
+
+/// A yes or no with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ability {
+    /// Whether it works.
+    pub ok: bool,
+    /// How that is known, and what would change a no.
+    pub why: String,
+}
+
+/// The state of hardware transactional memory: three, because a CPU can have the instructions and
+/// abort every transaction (Intel microcode since 2021, bit RTM_ALWAYS_ABORT).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HtmState {
+    /// No such instructions.
+    Absent,
+    /// The instructions are there, and every transaction aborts.
+    AlwaysAborts,
+    /// Transactions commit.
+    Usable,
+}
+
+impl HtmState {
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            HtmState::Absent => "absent",
+            HtmState::AlwaysAborts => "always-aborts",
+            HtmState::Usable => "usable",
+        }
+    }
+}
+
+/// Everything that studies may ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Hardware event counters.
+    pub pmu: Ability,
+    /// Hardware transactional memory.
+    pub htm: (HtmState, String),
+    /// 2 MiB pages from the pool.
+    pub hugetlb_2m: Ability,
+    /// Transparent huge pages.
+    pub thp: Ability,
+    /// More than one memory node.
+    pub numa: Ability,
+    /// Keeping threads on CPUs.
+    pub pin: Ability,
+    /// Root's rights.
+    pub root: Ability,
+}
+
+impl Capabilities {
+    /// Tries them all; `facts` supplies what has been read already.
+    pub fn probe(facts: &Facts) -> Self {
+        // SAFETY: geteuid takes nothing and cannot fail.
+        let is_root = unsafe { libc::geteuid() } == 0;
+        Self {
+            pmu: pmu(),
+            htm: htm(facts),
+            hugetlb_2m: hugetlb_2m(facts, is_root),
+            thp: thp(facts),
+            numa: ability(facts.numa_nodes > 1, format!("{} memory node(s)", facts.numa_nodes)),
+            pin: pin(),
+            root: ability(is_root, format!("effective user is {}root", not(is_root))),
+        }
+    }
+}
+
+fn ability(ok: bool, why: String) -> Ability {
+    Ability { ok, why }
+}
+
+fn not(is_so: bool) -> &'static str {
+    if is_so { "" } else { "not " }
+}
+
+/// Opens a counter of own cycles, which is what every use of hardware events comes down to.
+fn pmu() -> Ability {
+    const TYPE_HARDWARE: u32 = 0;
+    const ATTRIBUTE_BYTES: u32 = 64; // PERF_ATTR_SIZE_VER0
+    const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
+    // perf_event_open(2): type, size, config (0 = cycles), four unused words, then the flag bits.
+    let attribute: [u64; 8] = [
+        u64::from(TYPE_HARDWARE) | u64::from(ATTRIBUTE_BYTES) << 32,
+        0, 0, 0, 0,
+        EXCLUDE_KERNEL_AND_HYPERVISOR,
+        0, 0,
+    ];
+    // SAFETY: the attribute is as large as it says; pid 0 and cpu -1 mean this thread anywhere.
+    let descriptor = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, attribute.as_ptr(), 0, -1, -1, 0)
+    };
+    if descriptor < 0 {
+        let error = std::io::Error::last_os_error();
+        return ability(false, format!("perf_event_open for cycles: {error}"));
+    }
+    // SAFETY: the descriptor was just opened and is used nowhere else.
+    unsafe { libc::close(descriptor as libc::c_int) };
+    ability(true, "a cycles counter could be opened".to_owned())
+}
+
+fn hugetlb_2m(facts: &Facts, is_root: bool) -> Ability {
+    let Some(pool) = facts.huge_pages.iter().find(|pool| pool.bytes == 2 << 20) else {
+        return ability(false, "the kernel has no pool of 2 MiB pages".to_owned());
+    };
+    if pool.free > 0 {
+        return ability(true, format!("{} of {} pages free", pool.free, pool.pool));
+    }
+    let why = "the pool has no free page; root can fill it: sysctl -w vm.nr_hugepages=N";
+    ability(false, format!("{why} (this user is {}root)", not(is_root)))
+}
+
+fn thp(facts: &Facts) -> Ability {
+    match facts.thp_enabled.as_deref() {
+        Some(mode @ ("always" | "madvise")) => ability(true, format!("enabled={mode}")),
+        Some(mode) => ability(false, format!("transparent_hugepage/enabled is {mode}")),
+        None => ability(false, "the kernel has no transparent huge pages".to_owned()),
+    }
+}
+
+fn pin() -> Ability {
+    let cpus = process::allowed_cpus();
+    // On a thread of its own, so that the caller stays where it is.
+    let first = cpus.first().copied();
+    let pinned = std::thread::spawn(move || first.is_some_and(process::pin_thread)).join();
+    ability(pinned.unwrap_or(false), format!("{} CPU(s) allowed", cpus.len()))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn htm(facts: &Facts) -> (HtmState, String) {
+    if !facts.cpu_features.iter().any(|feature| feature == "rtm") {
+        return (HtmState::Absent, "the CPU does not list rtm".to_owned());
+    }
+    let commits = (0..1000).filter(|_| empty_transaction_commits()).count();
+    let state = if commits == 0 { HtmState::AlwaysAborts } else { HtmState::Usable };
+    (state, format!("{commits} of 1000 empty transactions committed"))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn empty_transaction_commits() -> bool {
+    let status: u32;
+    // SAFETY: called only where the CPU lists RTM. An abort jumps to label 2 with a status other
+    // than all ones in eax; otherwise the transaction is empty and commits at once.
+    unsafe {
+        core::arch::asm!(
+            "mov eax, 0xffffffff",
+            "xbegin 2f",
+            "xend",
+            "2:",
+            out("eax") status,
+            options(nostack),
+        );
+    }
+    status == u32::MAX
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn htm(_: &Facts) -> (HtmState, String) {
+    (HtmState::Absent, "Arm's transactional memory extension is not probed".to_owned())
+}

@@ -1,0 +1,13 @@
+//! What the host is, and what it did during a window: read from /proc and /sys, and by trying.
+//!
+//! Counters come as readings that are subtracted (`CpuTimes`, `Usage`); facts are read once.
+//! Nothing here is on a hot path, and a file that is not there gives "unknown", never a guess.
+
+pub mod capabilities;
+pub mod cpu_times;
+pub mod facts;
+pub mod process;
+
+pub use capabilities::Capabilities;
+pub use cpu_times::{CpuShare, CpuTimes};
+pub use facts::Facts;

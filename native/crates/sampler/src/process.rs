@@ -1,0 +1,81 @@
+//! This process and its threads: CPU time, memory, allowed CPUs, pinning, where it was loaded.
+
+use assay_primitives::clock::kernel_ns;
+
+/// CPU seconds that this process has used.
+pub fn process_cpu_s() -> f64 {
+    kernel_ns(libc::CLOCK_PROCESS_CPUTIME_ID) as f64 / 1e9
+}
+
+/// CPU seconds that the calling thread has used.
+pub fn thread_cpu_s() -> f64 {
+    kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID) as f64 / 1e9
+}
+
+/// How far the wall clock is ahead of the monotonic one, in ns. A change between two readings is a
+/// step (or a slew) of the wall clock.
+pub fn wall_clock_offset_ns() -> i128 {
+    i128::from(kernel_ns(libc::CLOCK_REALTIME)) - i128::from(kernel_ns(libc::CLOCK_MONOTONIC))
+}
+
+/// Resident memory and page tables of this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessMemory {
+    /// Resident bytes (huge pages of the pool are not part of it).
+    pub rss_bytes: u64,
+    /// Bytes of page tables.
+    pub page_table_bytes: u64,
+}
+
+/// Reads /proc/self/status.
+pub fn memory() -> ProcessMemory {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bytes = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name));
+        let kib = line.and_then(|line| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok());
+        kib.unwrap_or(0) * 1024
+    };
+    ProcessMemory { rss_bytes: bytes("VmRSS:"), page_table_bytes: bytes("VmPTE:") }
+}
+
+/// The CPUs on which this process may run, in order.
+pub fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: cpu_set_t is a plain bit array; all zero is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is as large as stated, and writable.
+    let failed = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } != 0;
+    let all = 0..if failed { 0 } else { libc::CPU_SETSIZE as usize };
+    // SAFETY: every index is below CPU_SETSIZE.
+    all.filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+/// Keeps the calling thread on one CPU; false if the kernel refuses.
+pub fn pin_thread(cpu: usize) -> bool {
+    if cpu >= libc::CPU_SETSIZE as usize {
+        return false;
+    }
+    // SAFETY: cpu_set_t is a plain bit array; all zero is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the index is below CPU_SETSIZE.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the set is as large as stated; 0 means the calling thread.
+    unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) == 0 }
+}
+
+/// The difference between run-time and link-time addresses of the executable.
+pub fn load_bias() -> usize {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        bias: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader passes a valid entry, and `bias` is the usize given below.
+        unsafe { *bias.cast::<usize>() = (*info).dlpi_addr as usize };
+        // The first entry is the executable itself; a value other than 0 ends the walk.
+        1
+    }
+    let mut bias = 0_usize;
+    // SAFETY: `first` has the signature the call asks for, and `bias` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut bias).cast()) };
+    bias
+}

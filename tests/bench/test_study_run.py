@@ -1,0 +1,327 @@
+"""Running a study on a fake target: exact, instant, and interruptible at any moment."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import STUDY, run_fake
+from fakes import FACTS, FakeTarget, throttled
+
+from assay._errors import MissingError, RestoreError, VoidError
+from assay.bench import Silent, prepare, run
+from assay.record import Bundle, differences, replayed
+from assay.study import arms
+
+
+def rows(bundle: Bundle) -> dict[str, str]:
+    """The word of each arm."""
+    return {r.arm: r.word for r in bundle.verdicts().verdicts if r.metric == "throughput"}
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing in Assay catches it."""
+
+
+class Killer(Silent):
+    """Kills the study when a run ends, or in the middle of its window."""
+
+    def __init__(self, after: int, midway: bool) -> None:
+        self.left, self.midway = after, midway
+
+    def ran(self, record, replay) -> None:
+        self.left -= 1
+        if self.left <= 0 and not self.midway:
+            raise Killed
+
+    def running(self, step, operations, spent_s) -> None:
+        if self.left <= 0 and self.midway and operations:
+            raise Killed
+
+
+def measured(bundle: Bundle) -> list[dict]:
+    """The runs without what time of day they were made."""
+    text = (bundle.folder / "runs.jsonl").read_text()
+    drop = ("started", "digest", "took_s")
+    return [{k: v for k, v in json.loads(x).items() if k not in drop} for x in text.splitlines()]
+
+
+def test_what_helps_is_found_and_what_does_not_is_called_no_difference(finished: Bundle) -> None:
+    """A 30 % gain and a change that changes nothing."""
+    assert rows(finished) == {"hint": "no difference", "cache": "helps"}
+    cache = next(r for r in finished.verdicts().verdicts if r.arm == "cache")
+    assert cache.low < 0.3 < cache.high
+    assert finished.verdicts().recommended == "cache"
+
+
+def test_a_decided_arm_leaves_the_schedule(finished: Bundle) -> None:
+    """The last block has only what was still open, and the baseline."""
+    last = [r.arm for r in finished.runs() if r.block == finished.verdicts().blocks - 1]
+    first = [r.arm for r in finished.runs() if r.block == 0]
+    assert sorted(first) == ["baseline", "cache", "hint"]
+    assert "baseline" in last
+    assert len(last) <= len(first)
+
+
+def test_every_run_follows_the_plan_written_beforehand(finished: Bundle) -> None:
+    """Block by block, the order on disk."""
+    for block, order in enumerate(finished.plan.schedule[:8]):
+        ran = [r.arm for r in finished.runs() if r.block == block]
+        assert ran == [s.arm for s in order]
+
+
+def test_all_runs_of_a_block_get_the_same_inputs(tmp_path: Path, study, fake: FakeTarget) -> None:
+    """And each block new ones."""
+    seeds: list[int] = []
+    start = fake.start
+    fake.start = lambda launch, log: (seeds.append(launch.seed), start(launch, log))[1]
+    run_fake(tmp_path / "b", fake, study)
+    blocks = [seeds[i : i + 3] for i in range(0, 24, 3)]
+    assert all(len(set(b)) == 1 for b in blocks)
+    assert len({b[0] for b in blocks}) == len(blocks)
+
+
+@pytest.mark.parametrize("midway", [False, True])
+@pytest.mark.parametrize("draw", range(5))
+def test_a_killed_study_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, study, fake: FakeTarget, finished: Bundle, draw: int, midway: bool
+) -> None:
+    """Killed at random moments, resumed each time: the same runs, none twice, none missing."""
+    targets, clocks = {"engine": fake}, fake.clock.clocks()
+    bundle = prepare(study, tmp_path / "b", FACTS, base=Path("."), seed=7, targets=targets)
+    plan = (bundle.folder / "plan.json").read_bytes()
+    moments = random.Random(draw)
+    for _ in range(200):
+        try:
+            opened = Bundle.open(bundle.folder)
+            run(opened, Killer(moments.randint(1, 9), midway), targets=targets, clocks=clocks)
+        except Killed:
+            continue
+        break
+    assert measured(bundle) == measured(finished)
+    assert (bundle.folder / "plan.json").read_bytes() == plan
+    assert differences(bundle) == []
+    assert fake.started == fake.stopped
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_so(tmp_path: Path, study, fake: FakeTarget) -> None:
+    """The verdicts so far are written and can be verified; the study can go on."""
+
+    class Impatient(Silent):
+        def running(self, step, operations, spent_s) -> None:
+            if step.block == 8 and operations:
+                raise KeyboardInterrupt
+
+    targets, clocks = {"engine": fake}, fake.clock.clocks()
+    bundle = prepare(study, tmp_path / "b", FACTS, base=Path("."), seed=7, targets=targets)
+    with pytest.raises(KeyboardInterrupt):
+        run(bundle, Impatient(), targets=targets, clocks=clocks)
+    assert fake.started == fake.stopped
+    assert bundle.verdicts().stopped == "you stopped it"
+    assert differences(bundle) == []
+    run(Bundle.open(bundle.folder), targets=targets, clocks=clocks)
+    assert bundle.verdicts().stopped == ""
+
+
+def test_a_throttled_client_voids_its_block_which_is_run_again(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """The void run stays in the file, is counted, and never enters a verdict."""
+    fake.script = lambda number, m: throttled(m) if number == 4 else m
+    bundle = run_fake(tmp_path / "b", fake, study)
+    void = [r for r in bundle.runs() if r.status == "void"]
+    assert len(void) == 1
+    assert "the client was the limit" in void[0].reason
+    assert sum(bundle.verdicts().voids.values()) == 1
+    again = [r for r in bundle.runs() if r.block == void[0].block and r.attempt == 1]
+    assert sorted(r.arm for r in again) == ["baseline", "cache", "hint"]
+    assert differences(bundle) == []
+
+
+def test_a_client_that_stays_throttled_stops_the_study(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """Exit code 4 after three repetitions, saying what disturbed it."""
+    fake.script = lambda number, m: throttled(m) if number >= 4 else m
+    with pytest.raises(VoidError, match="void 4 times; .*the client was the limit") as caught:
+        run_fake(tmp_path / "b", fake, study)
+    assert caught.value.exit_code == 4
+    bundle = Bundle.open(tmp_path / "b")
+    assert len([r for r in bundle.runs() if r.status == "void"]) == 4
+    assert set(rows(bundle).values()) == {"undecided"}
+
+
+def test_a_failed_run_is_tried_once_more_and_then_missing(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """At the end of its block; the contrast loses that block, and the failure is counted."""
+    fake.broken = lambda number, launch: number in (1, 3, 7)
+    bundle = run_fake(tmp_path / "b", fake, study)
+    first = [r for r in bundle.runs() if r.block == 0]
+    assert [r.status for r in first] == ["ok", "failed", "ok", "failed"]
+    assert first[3].retry
+    assert first[3].arm == first[1].arm
+    second = [r for r in bundle.runs() if r.block == 1]
+    assert [r.status for r in second] == ["ok", "ok", "ok"] or second[-1].retry
+    assert sum(bundle.verdicts().failures.values()) == 3
+    assert differences(bundle) == []
+
+
+def test_a_block_in_which_everything_failed_ends_the_study(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """Nothing is measured for half an hour on a server that does not start."""
+    fake.broken = lambda number, launch: True
+    with pytest.raises(VoidError, match="every run of block 0 failed: the fake server"):
+        run_fake(tmp_path / "b", fake, study)
+    assert fake.started == 6
+
+
+def test_a_change_without_its_witness_is_invalid_at_once(
+    tmp_path: Path, study, fake: FakeTarget, read_study
+) -> None:
+    """The server read back another padding than it was given."""
+    fake.lies = {"lock_stride_bytes": 8}
+    text = STUDY.replace("engine.spin_hint", "engine.padding").replace('on = "pause"', "on = 64")
+    bundle = run_fake(tmp_path / "b", fake, read_study(text))
+    row = next(r for r in bundle.verdicts().verdicts if r.arm == "hint")
+    assert row.word == "invalid"
+    assert "lock_stride_bytes is 8, not 64" in row.reason
+    assert row.blocks <= 8
+    assert bundle.verdicts().recommended != "hint"
+
+
+def test_a_dose_of_zero_says_not_exercised(tmp_path: Path, fake: FakeTarget, read_study) -> None:
+    """A slow-down part that never ran claims no cause."""
+    text = STUDY.replace("engine.spin_hint", "engine.repeat_every").replace('on = "pause"', "on = 9")
+    bundle = run_fake(tmp_path / "b", fake, read_study(text))
+    row = next(r for r in bundle.verdicts().verdicts if r.arm == "hint")
+    assert row.reason.startswith("not exercised: the dose of hint was 0")
+
+
+def test_what_the_host_lacks_is_said_before_anything_starts(
+    tmp_path: Path, study, fake: FakeTarget, read_study
+) -> None:
+    """Exit code 3 with the command that would mend it; or left out where the study says skip."""
+    fake.lacking = lambda launch: "no pages" if launch.settings["pages"] != "4k" else ""
+    text = STUDY.replace("engine.spin_hint", "engine.pages").replace('"pause"', '"hugetlb-2m"')
+    with pytest.raises(MissingError, match="arm hint: no pages") as caught:
+        run_fake(tmp_path / "b", fake, read_study(text))
+    assert caught.value.exit_code == 3
+    assert "sysctl" in caught.value.next_step
+    assert fake.started == 0
+    assert not (tmp_path / "b").exists()
+    skipping = text.replace('name = "hint"', 'name = "hint"\nabsent = "skip"')
+    bundle = run_fake(tmp_path / "b", fake, read_study(skipping))
+    assert [a.name for a in bundle.plan.arms] == ["baseline", "cache"]
+    assert bundle.verdicts().absent[0].why == "no pages"
+
+
+COMMAND = """change = "command"
+[factor.levels.off]
+apply = ["touch", "{d}/off"]
+undo = ["rm", "{d}/off"]
+witness = ["echo", "is off"]
+expect = "is off"
+[factor.levels.on]
+apply = ["touch", "{d}/on"]
+undo = ["rm", "{d}/on"]
+witness = ["ls", "{d}/on"]
+expect = "{d}/on"
+"""
+
+
+def command_study(tmp_path: Path, read_study):
+    spelled = COMMAND.format(d=tmp_path)
+    return read_study(STUDY.replace('change = "engine.spin_hint"\non = "pause"', spelled))
+
+
+def test_commands_are_applied_witnessed_and_undone_around_every_run(
+    tmp_path: Path, fake: FakeTarget, read_study
+) -> None:
+    """Nothing half-applied stays behind."""
+    bundle = run_fake(tmp_path / "b", fake, command_study(tmp_path, read_study))
+    assert not (tmp_path / "on").exists()
+    assert not (tmp_path / "off").exists()
+    run_on = next(r for r in bundle.runs() if r.arm == "hint")
+    assert run_on.witness["hint"].held
+    assert str(tmp_path / "on") in run_on.witness["hint"].evidence
+
+
+def test_a_command_left_applied_by_a_crash_is_undone_on_resume(
+    tmp_path: Path, fake: FakeTarget, read_study
+) -> None:
+    """Before any run is made; and if it cannot be undone, that is exit code 5."""
+    study = command_study(tmp_path, read_study)
+    targets, clocks = {"engine": fake}, fake.clock.clocks()
+    bundle = prepare(study, tmp_path / "b", FACTS, base=Path("."), seed=7, targets=targets)
+    undo = ["rm", str(tmp_path / "left")]
+    entry = {"event": "applying", "factor": "hint", "undo": undo}
+    (bundle.folder / "journal.jsonl").write_text(json.dumps(entry) + "\n")
+    with pytest.raises(RestoreError, match="could not be undone: hint: rm") as caught:
+        run(Bundle.open(bundle.folder), targets=targets, clocks=clocks)
+    assert caught.value.exit_code == 5
+    assert fake.started == 0
+    (tmp_path / "left").touch()
+    run(Bundle.open(bundle.folder), targets=targets, clocks=clocks)
+    assert not (tmp_path / "left").exists()
+
+
+def test_full_runs_every_planned_block_of_every_arm(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """No arm leaves early; one look at the end."""
+    bundle = run_fake(tmp_path / "b", fake, study, full=True)
+    verdicts = bundle.verdicts()
+    assert verdicts.blocks == verdicts.planned.blocks
+    assert verdicts.runs == 3 * verdicts.blocks
+    assert rows(bundle)["cache"] == "helps"
+
+
+def test_a_stand_in_is_labelled_in_the_verdicts(tmp_path: Path, study, fake: FakeTarget) -> None:
+    """Wherever the answer goes, the label goes."""
+    fake.stand_in = "a small imitation"
+    bundle = run_fake(tmp_path / "b", fake, study)
+    assert bundle.verdicts().stand_ins == ["a small imitation"]
+    assert any("stand-in" in w for w in bundle.verdicts().warnings)
+
+
+def test_two_cases_get_a_verdict_each_and_one_for_the_suite(
+    tmp_path: Path, fake: FakeTarget, read_study
+) -> None:
+    """Blocks hold every arm of every case."""
+    text = STUDY.replace('[target]\nkind = "engine"\n', "", 1)
+    text = text.replace('[workload]\nkind = "ycsb"\n', "")
+    text += "".join(
+        f'\n[[case]]\nname = "{m}"\ntarget = {{kind = "engine"}}\n'
+        f'workload = {{kind = "ycsb", mix = "{m}"}}\n'
+        for m in "ab"
+    )
+    bundle = run_fake(tmp_path / "b", fake, read_study(text, decide__budget="3min"))
+    cases = {r.case for r in bundle.verdicts().verdicts if r.arm == "cache"}
+    assert cases == {"a", "b", "suite"}
+    assert len(bundle.plan.schedule[0]) == 2 * len(arms(read_study()))
+    assert differences(bundle) == []
+
+
+def test_a_replay_refuses_a_run_that_the_schedule_does_not_have(finished: Bundle) -> None:
+    """A run of another arm in that place."""
+    from assay._errors import AlteredError
+    from assay.record import Replay
+
+    replay = Replay(finished.plan)
+    first, second = finished.runs()[:2]
+    with pytest.raises(AlteredError, match="not what the schedule has there"):
+        replay.add(second)
+    replay.add(first)
+
+
+def test_an_incomplete_run_is_not_recorded(tmp_path: Path, study, fake: FakeTarget) -> None:
+    """A server that was told to end early gives no observation."""
+    fake.script = lambda number, m: replace(m, complete=False) if number == 5 else m
+    with pytest.raises(KeyboardInterrupt):
+        run_fake(tmp_path / "b", fake, study)
+    assert len(replayed(Bundle.open(tmp_path / "b")).records) == 5

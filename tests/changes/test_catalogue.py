@@ -1,0 +1,64 @@
+"""One conformance test over every change of the catalogue."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.changes import CATALOGUE, EFFORTS, Change, find
+from assay.metrics import metric
+from assay.targets import TARGETS
+
+EVERY = pytest.mark.parametrize("change", CATALOGUE.values(), ids=lambda c: c.name)
+
+
+@EVERY
+def test_every_level_is_a_setting_that_its_targets_allow(change: Change) -> None:
+    """What a change sets, each of its targets has, with that value."""
+    levels = [change.level(change.off), change.level(change.on)] if change.levels else []
+    if change.numeric_setting:
+        levels = [change.level(int(change.off)), change.level(int(change.on))]
+    for target in change.targets:
+        for level in (*change.levels.values(), *levels):
+            for setting, value in level.application.settings.items():
+                assert TARGETS[target].settings[setting].read(value) == value
+
+
+@EVERY
+def test_every_level_is_judged_and_can_be_found_out(change: Change) -> None:
+    """With no evidence at all, no witness holds: a witness must be able to say no."""
+    names = list(change.levels) or [change.off, change.on]
+    for name in names:
+        level = change.level(int(name) if change.numeric_setting else name)
+        held = change.witness.judge(level.name, level.application.settings, {})
+        assert not held.held
+        assert held.evidence
+
+
+@EVERY
+def test_every_change_says_what_it_is_and_costs(change: Change) -> None:
+    """Text, effort, and a signature of metrics that exist."""
+    assert change.text
+    assert change.effort in EFFORTS
+    for prediction in change.signature:
+        if prediction.metric != "contention":
+            assert metric(prediction.metric)
+
+
+def test_an_unknown_change_is_answered_with_the_nearest() -> None:
+    """And with those that fit the target."""
+    with pytest.raises(ValueError, match="did you mean 'engine.spin_hint'"):
+        find("engine.spinhint", "engine")
+
+
+def test_a_change_on_the_wrong_target_is_refused() -> None:
+    """The message says which target it belongs to."""
+    with pytest.raises(ValueError, match="is a change of engine, not of micro"):
+        find("engine.data_cache", "micro")
+
+
+def test_an_unknown_level_is_answered_with_those_there_are() -> None:
+    """For named levels and for numbers."""
+    with pytest.raises(ValueError, match="did you mean 'pause'"):
+        CATALOGUE["engine.spin_hint"].level("pauze")
+    with pytest.raises(ValueError, match="whole number"):
+        CATALOGUE["engine.threads"].level("many")

@@ -1,0 +1,93 @@
+"""The bundle: what is written is what was measured, and any change of it shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay._errors import AlteredError, BundleError
+from assay.record import Bundle, differences
+
+
+def lines(bundle: Bundle) -> list[str]:
+    return (bundle.folder / "runs.jsonl").read_text().splitlines()
+
+
+def rewrite(bundle: Bundle, changed: list[str]) -> None:
+    (bundle.folder / "runs.jsonl").write_text("\n".join(changed) + "\n")
+
+
+def test_a_finished_bundle_recomputes_to_what_it_says(finished: Bundle) -> None:
+    """From plan and runs alone."""
+    assert differences(Bundle.open(finished.folder)) == []
+
+
+@pytest.mark.parametrize("number", [0, 7, -1])
+def test_an_edited_number_is_found_and_its_run_named(finished: Bundle, number: int) -> None:
+    """Whichever run it is."""
+    changed = lines(finished)
+    run = json.loads(changed[number])
+    run["metrics"]["throughput"] *= 1.01
+    changed[number] = json.dumps(run)
+    rewrite(finished, changed)
+    with pytest.raises(AlteredError, match=rf"run {run['run']} \(.*was altered"):
+        differences(finished)
+
+
+def test_a_removed_run_is_found(finished: Bundle) -> None:
+    """In the middle by the chain, at the end by the verdicts."""
+    whole = lines(finished)
+    rewrite(finished, whole[:5] + whole[6:])
+    with pytest.raises(AlteredError, match="was altered"):
+        differences(finished)
+    rewrite(finished, whole[:-1])
+    assert any("runs" in d for d in differences(finished))
+
+
+def test_an_edited_verdict_is_found(finished: Bundle) -> None:
+    """The difference names the field and both values."""
+    path = finished.folder / "verdicts.json"
+    said = json.loads(path.read_text())
+    said["verdicts"][0]["word"] = "helps"
+    said["recommended"] = "hint"
+    path.write_text(json.dumps(said))
+    found = differences(finished)
+    assert any("verdicts[0].word says 'helps'" in d for d in found)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "host.json", "study.toml"])
+def test_an_edited_plan_host_or_study_is_found(finished: Bundle, name: str) -> None:
+    """The chain starts with them."""
+    path = finished.folder / name
+    old = {"plan.json": '"seed": 7', "host.json": "a fake CPU", "study.toml": "anything"}[name]
+    path.write_text(path.read_text().replace(old, old[:-1] + ("8" if "7" in old else "X")))
+    with pytest.raises(AlteredError):
+        differences(finished)
+
+
+def test_a_torn_last_line_is_cut_off_when_the_bundle_is_opened_to_go_on(finished: Bundle) -> None:
+    """What was whole stays."""
+    path = finished.folder / "runs.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:100])
+    finished.lock()
+    finished.close()
+    assert path.read_bytes() == whole
+
+
+def test_two_processes_cannot_run_one_bundle(finished: Bundle) -> None:
+    """The second is told, and changes nothing."""
+    finished.lock()
+    with pytest.raises(BundleError, match="being run by another process"):
+        Bundle.open(finished.folder).lock()
+    finished.close()
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path, finished: Bundle) -> None:
+    """With what it lacks; and a used folder is not written over."""
+    with pytest.raises(BundleError, match=r"has no study\.toml"):
+        Bundle.open(tmp_path)
+    with pytest.raises(BundleError, match="is not empty"):
+        Bundle.create(finished.folder, "", finished.plan, {})

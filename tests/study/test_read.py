@@ -1,0 +1,139 @@
+"""Reading study files: what is understood, and what each mistake is answered with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import STUDY
+
+from assay._errors import InputError, StudyError
+from assay.study import arms, locate, read, shipped
+
+MISTAKES = {
+    "unknown key": ('window = "300ms"', 'windwo = "300ms"', "did you mean 'window'"),
+    "wrong unit": ('window = "300ms"', 'window = "300 bananas"', "the unit 'bananas'"),
+    "no unit": ('window = "300ms"', "window = 300", "is not a duration"),
+    "unknown change": ("engine.spin_hint", "engine.spin_hnt", "did you mean 'engine.spin_hint'"),
+    "wrong target": ("engine.spin_hint", "micro.crc32c", "is a change of micro, not of engine"),
+    "illegal": (
+        'change = "engine.spin_hint"\non = "pause"',
+        'change = "engine.spin_limit"\non = 9',
+        "requires lock = backoff or futex, not ttas",
+    ),
+    "missing primary": ('primary = "throughput"\n', "", "'primary' is missing"),
+    "small budget": ('budget = "60s"', 'budget = "1s"', "budget too small"),
+    "not TOML": ('kind = "ycsb"', "kind = ", "not TOML"),
+    "unknown level": ('on = "pause"', 'on = "pauze"', "did you mean 'pause'"),
+    "unknown metric": ('["latency_p99"]', '["latency_p98"]', "did you mean"),
+    "unknown workload": ('kind = "ycsb"', 'kind = "ycbs"', "did you mean 'ycsb'"),
+    "unknown setting": ('kind = "ycsb"', 'kind = "ycsb"\nrecord = 1', "did you mean 'records'"),
+    "out of range": ('kind = "ycsb"', 'kind = "ycsb"\nrecords = 1', "from 1000"),
+    "unknown target": ('kind = "engine"', 'kind = "engin"', "did you mean 'engine'"),
+    "bad design": ('kind = "one-at-a-time"', 'kind = "onebyone"', "should be"),
+    "set twice": ('kind = "engine"', 'kind = "engine"\nhint = "none"', "set by factor hint"),
+    "twice a factor": ('name = "cache"', 'name = "hint"', "two factors are called"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_each_mistake_is_answered_with_its_line_and_a_next_step(mistake: str, read_study) -> None:
+    """The line of the mistake itself, what is allowed, and what to do."""
+    before, after, message = MISTAKES[mistake]
+    assert before in STUDY
+    text = STUDY.replace(before, after, 1)
+    with pytest.raises(StudyError, match="fake.toml:") as caught:
+        read_study(text)
+    assert message in str(caught.value)
+    problem = next(p for p in caught.value.problems if message in p.message)
+    assert problem.next_step
+    changed = text[: STUDY.index(before)].count("\n") + 1
+    section = text[: STUDY.index(before)].rfind("\n[")
+    first = text[:section].count("\n") + 1 if section > 0 else 1
+    assert first <= problem.line <= changed + after.count("\n") + 1
+
+
+def test_all_mistakes_are_told_at_once(read_study) -> None:
+    """Nobody wants to mend a file ten times."""
+    text = STUDY.replace('window = "300ms"', 'window = "3 x"').replace('margin = "5%"', "margin = 5")
+    with pytest.raises(StudyError) as caught:
+        read_study(text)
+    assert len(caught.value.problems) == 2
+
+
+def test_an_empty_design_is_refused(read_study) -> None:
+    """No factor and no arm is no question."""
+    start, end = STUDY.index("[[factor]]"), STUDY.index("[design]")
+    with pytest.raises(StudyError, match="the design is empty"):
+        read_study(STUDY[:start] + STUDY[end:])
+
+
+def test_a_duplicate_arm_is_refused_unless_it_is_a_placebo(read_study) -> None:
+    """The same name, or the same levels."""
+    listed = STUDY.replace('kind = "one-at-a-time"', 'kind = "arms"')
+    same = '\n[[arm]]\nname = "a"\nlevels = {hint = "pause"}\n'
+    with pytest.raises(StudyError, match="'a' is there already"):
+        read_study(listed + same + same)
+    with pytest.raises(StudyError, match="has the same levels"):
+        read_study(listed + same + same.replace('"a"', '"b"'))
+    placebo = same + same.replace('"a"', '"b"') + "placebo = true\n"
+    assert [a.name for a in arms(read_study(listed + placebo))] == ["baseline", "a", "b"]
+
+
+def test_an_illegal_arm_is_refused_at_its_line(read_study) -> None:
+    """A factor that requires another one, without it."""
+    text = STUDY.replace('kind = "one-at-a-time"', 'kind = "arms"')
+    text = text.replace('name = "cache"', 'name = "cache"\nrequires = ["hint"]')
+    text += '\n[[arm]]\nname = "alone"\nlevels = {cache = "lock-free"}\n'
+    with pytest.raises(StudyError, match="cache requires hint") as caught:
+        read_study(text)
+    assert caught.value.problems[0].line == text[: text.index("[[arm]]")].count("\n") + 1
+
+
+def test_overrides_take_the_place_of_what_is_written(read_study) -> None:
+    """As TOML where it is TOML, as text where it is not."""
+    study = read_study(workload__records="5000", decide__budget="2min")
+    assert study.cases[0].parameters["records"] == 5000
+    assert study.budget_s == 120
+
+
+def test_several_cases_share_the_factors(read_study) -> None:
+    """[[case]] with a target and a workload each."""
+    text = STUDY.replace("[target]\n", "").replace('kind = "engine"\n', "", 1)
+    text = text.replace('\n[workload]\nkind = "ycsb"\n', "")
+    cases = "".join(
+        f'\n[[case]]\nname = "{m}"\ntarget = {{kind = "engine"}}\n'
+        f'workload = {{kind = "ycsb", mix = "{m}"}}\n'
+        for m in "ab"
+    )
+    study = read_study(text + cases)
+    assert [c.name for c in study.cases] == ["a", "b"]
+    assert [c.parameters["mix"] for c in study.cases] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_study_is_understood(name: str) -> None:
+    """Its question and its source stand in it."""
+    study = read(*locate(name))
+    assert study.name == name
+    assert study.question.endswith("?")
+    assert study.source
+    assert len(arms(study)) >= 2
+
+
+def test_an_unknown_study_is_answered_with_the_nearest() -> None:
+    """A typing mistake in a shipped name."""
+    with pytest.raises(InputError, match="did you mean 'quickstart'"):
+        locate("quikstart")
+
+
+def test_a_binary_change_is_read_relative_to_its_file(tmp_path: Path) -> None:
+    """Another build of the server, named beside the study."""
+    (tmp_path / "other").write_text("another build")
+    text = STUDY.replace('change = "engine.data_cache"', 'change = "binary"\non = "other"')
+    study = read("s.toml", text, tmp_path)
+    level = study.factors["cache"].levels["on"]
+    assert level.application.binary == str((tmp_path / "other").resolve())
+    missing = text.replace('on = "other"', 'on = "nowhere"')
+    with pytest.raises(StudyError, match="'nowhere' is not a file"):
+        read("s.toml", missing, tmp_path)

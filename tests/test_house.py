@@ -1,0 +1,120 @@
+"""The house rules that a test can hold: import order, sizes, and what must not be written down."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "assay"
+ORDER = (
+    "_errors",
+    "_units",
+    "_parameters",
+    "_digest",
+    "metrics",
+    "native",
+    "host",
+    "changes",
+    "targets",
+    "workloads",
+    "study",
+    "verdict",
+    "record",
+    "bench",
+    "report",
+    "api",
+    "__init__",
+    "cli",
+)
+"""docs/spine.md: each may import those before it. The ground floor stands first."""
+
+FUNCTION_LINES = 70
+FILE_LINES = 600
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def place(path: Path) -> int:
+    """Where in the order a module stands."""
+    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return ORDER.index(first)
+
+
+def imported(path: Path) -> set[str]:
+    """The top folders or modules of Assay that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "assay":
+                names = [f"assay.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        found |= {n.split(".")[1] for n in names if n.startswith("assay.")}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_folder_imports_only_from_those_above_it(path: Path) -> None:
+    """The flow goes one way."""
+    mine = place(path)
+    for name in imported(path):
+        assert ORDER.index(name) <= mine, f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_the_import_check_would_see_a_wrong_import(tmp_path: Path) -> None:
+    """A check that cannot fail checks nothing."""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from assay.bench import run\nimport assay.cli.run\n")
+    assert imported(wrong) == {"bench", "cli"}
+    assert ORDER.index("bench") > ORDER.index("verdict")
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_files_open_with_what_they_are_and_stay_small(path: Path) -> None:
+    """Every module has a docstring, no file and no function grows past the limit."""
+    text = path.read_text()
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), f"{path.name} does not say what it is"
+    assert text.count("\n") <= FILE_LINES
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno
+            assert lines <= FUNCTION_LINES, f"{path.name}:{node.lineno} {node.name}: {lines} lines"
+
+
+def test_only_the_command_line_prints_or_exits() -> None:
+    """stdout and the exit code belong to `cli`."""
+    for path in modules():
+        if path.parent.name == "cli":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = node.func if isinstance(node, ast.Call) else None
+            plain = getattr(called, "id", "")
+            dotted = ast.unparse(called) if isinstance(called, ast.Attribute) else ""
+            assert plain not in ("print", "exit"), f"{path.name}:{node.lineno}"
+            assert dotted not in ("sys.exit", "os._exit"), f"{path.name}:{node.lineno}"
+
+
+def test_nothing_that_is_committed_names_a_machine_or_a_registry() -> None:
+    """Paths of one machine and hosts of registries stay out of the repository."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    secret = re.compile(r"/(?:work|home|root)/\w|\b(?:pypi|registry|static|index)\.[\w-]+\.(?:org|io)")
+    for name in listed:
+        path = ROOT / name
+        if path.is_symlink() or not path.is_file() or "vendor" in path.parts:
+            continue
+        if path.suffix in (".lock", ".png"):
+            continue
+        found = secret.search(path.read_text("utf-8", "replace"))
+        assert not found or path == Path(__file__), f"{name}: {found and found[0]}"

@@ -1,0 +1,85 @@
+"""How many blocks: arithmetic by hand, monotony, and blindness to signs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.verdict import Rule, plan_blocks
+from assay.verdict.plan import blocks_for_smallest, study_size
+
+RULE = Rule(0.02, 0.02)
+PILOT = [0.027 * 0.6745] * 8
+
+
+def test_the_plan_is_what_the_formulas_give_by_hand():
+    """2.7 % noise: 1.25*((2.054+1.282)*.027/.0198)^2 + 4 = 29.9; 1.25*(3.29*.027/.0198)^2 + 8."""
+    plan = plan_blocks({"a": PILOT}, RULE, None)
+    assert plan.needed_for_smallest == 30
+    assert plan.needed_for_margin == 40
+    assert plan.blocks == 40
+    assert not plan.capped
+    assert plan.noise["a"] == pytest.approx(math.expm1(0.027))
+
+
+def test_a_capped_plan_says_what_it_can_see():
+    """12 blocks at 2.7 % noise see 3.6 %; the sentence has all four numbers."""
+    plan = plan_blocks({"a": PILOT}, RULE, 12)
+    assert plan.capped
+    assert plan.blocks == 12
+    assert plan.visible == pytest.approx(math.expm1(3.3353 * 0.027 / math.sqrt(8 / 1.25)), 1e-3)
+    assert plan.sentence() == (
+        "with 2.74 % pair noise, 2 % needs about 30 blocks (40 to show that there is no "
+        "difference); your budget of 12 can see 3.62 %"
+    )
+
+
+def test_the_plan_is_blind_to_signs():
+    """Flipping any signs changes nothing, so planning cannot leak the answer."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(0, 0.03, 8)
+    plans = {
+        plan_blocks({"a": values * rng.choice((-1, 1), 8)}, RULE, 100).blocks for _ in range(20)
+    }
+    assert len(plans) == 1
+
+
+def test_the_noisiest_contrast_sets_the_size():
+    """One study, one number of blocks: the largest need counts."""
+    noisy = [4 * value for value in PILOT]
+    alone = plan_blocks({"b": noisy}, RULE, None)
+    both = plan_blocks({"a": PILOT, "b": noisy}, RULE, None)
+    assert both.needed_for_margin == alone.needed_for_margin
+    assert both.needed_for_smallest >= alone.needed_for_smallest
+
+
+def test_more_arms_need_more_blocks():
+    """Sharing alpha costs blocks for helps and hurts, not for no difference."""
+    assert blocks_for_smallest(0.05, RULE, 8) > blocks_for_smallest(0.05, RULE, 1)
+    one, eight = (plan_blocks({str(k): PILOT for k in range(m)}, RULE, None) for m in (1, 8))
+    assert one.needed_for_margin == eight.needed_for_margin
+
+
+def test_noiseless_pilots_need_the_least_study():
+    """Eight identical blocks plan the smallest study, and divide by nothing."""
+    plan = plan_blocks({"a": [0.0] * 8}, RULE, None)
+    assert plan.blocks == 8
+    assert plan.visible == 0
+
+
+def test_a_budget_below_the_pilot_still_counts_the_pilot():
+    """What has been run has been run."""
+    assert plan_blocks({"a": PILOT}, RULE, 3).blocks == 8
+
+
+def test_sizes_climb_a_coarse_ladder():
+    """Each request is met, by at most a third more."""
+    assert [study_size(n) for n in (1, 8, 9, 31, 81, 101, 131)] == [8, 8, 10, 40, 100, 130, 160]
+    for n in range(8, 3000, 7):
+        assert n <= study_size(n) <= 1.34 * n + 1
+
+
+def test_a_plan_without_blocks_is_refused():
+    """There is no noise to plan from."""
+    with pytest.raises(ValueError, match="at least one block"):
+        plan_blocks({"a": []}, RULE, None)
