@@ -40,8 +40,8 @@ def test_a_symbol_whose_name_lies_is_found_out() -> None:
 def test_a_lock_free_look_up_holds_no_locked_instruction() -> None:
     """The census outweighs the name."""
     witness = CATALOGUE["engine.data_cache"].witness
-    assert witness.judge("lock-free", {}, ran("data_cache_lookup", "lock_free")).held
-    locked = ran("data_cache_lookup", "lock_free", lock_prefix=1)
+    assert witness.judge("lock-free", {}, ran("data_cache_lookup", "x::lock_free::y")).held
+    locked = ran("data_cache_lookup", "x::lock_free::y", lock_prefix=1)
     assert not witness.judge("lock-free", {}, locked).held
 
 

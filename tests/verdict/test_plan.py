@@ -22,6 +22,11 @@ def test_the_plan_is_what_the_formulas_give_by_hand():
     assert plan.noise["a"] == pytest.approx(math.expm1(0.027))
 
 
+def test_small_samples_get_their_extra_blocks():
+    """2.8 % noise: 27.8 blocks by the normal formula, 32 with the extra four, hence 40 not 30."""
+    assert blocks_for_smallest(0.028, RULE, 1) == 40
+
+
 def test_a_capped_plan_says_what_it_can_see():
     """12 blocks at 2.7 % noise see 3.6 %; the sentence has all four numbers."""
     plan = plan_blocks({"a": PILOT}, RULE, 12)

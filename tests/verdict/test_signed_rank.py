@@ -82,6 +82,22 @@ def test_on_tied_data_the_interval_never_claims_more_than_the_test():
             assert sample.p_value() <= 0.05
 
 
+def test_zeros_count_half_to_each_side():
+    """The statistic is the number of positive Walsh averages and half of those that are zero."""
+    for values in ([0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0], [0.0, -1.0, 1.0, 2.0, 2.0, 3.0, 5.0]):
+        averages = slow_walsh(values)
+        positive = sum(a > 0 for a in averages) + sum(a == 0 for a in averages) / 2
+        tail = math.floor(min(positive, len(averages) - positive))
+        assert SignedRank(values).p_value() == pytest.approx(2 * null_cdf(7, tail))
+
+
+def test_contrasts_equal_in_mathematics_are_equal_here():
+    """0.1 + 0.2 and -0.3 tie and cancel, whatever binary fractions make of them."""
+    sample = SignedRank([0.1 + 0.2, -0.3, 0.3])
+    assert len(set(np.abs(sample.values))) == 1
+    assert SignedRank([0.1 + 0.2, -0.3]).estimate == 0.0
+
+
 def test_selection_finds_what_sorting_finds(monkeypatch):
     """Large samples take another way to the same order statistics."""
     rng = np.random.default_rng(5)

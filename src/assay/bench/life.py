@@ -96,6 +96,8 @@ def _measure(
         with suppress(ProcessLookupError):
             if server is not None:
                 server.stop()
+        if job.log.exists() and not job.log.stat().st_size:
+            job.log.unlink()
         if application.commands:
             job.journal.undo()
 

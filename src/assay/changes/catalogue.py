@@ -147,9 +147,9 @@ _CHANGES = (
         witness=Functions(
             "data_cache_lookup",
             {
-                "one-lock": Expected("one_lock"),
-                "partitioned": Expected("partitioned"),
-                "lock-free": Expected("lock_free", lacks=("lock_prefix", "xchg_mem")),
+                "one-lock": Expected("::one_lock::"),
+                "partitioned": Expected("::partitioned::"),
+                "lock-free": Expected("::lock_free::", lacks=("lock_prefix", "xchg_mem")),
             },
         ),
         dose=Dose("lookups.data_cache", "look-ups per operation"),

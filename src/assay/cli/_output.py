@@ -57,9 +57,16 @@ def story() -> Console:
     return Console(stderr=True, soft_wrap=True, highlight=False)
 
 
+class _Stdout(Console):
+    """stdout; a reader that leaves is told upwards as what it is, not as an exit of 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def tell(lines: Iterable[Line]) -> None:
     """Print lines of a result."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = _Stdout(soft_wrap=True, highlight=False)
     for line in lines:
         console.print(Text(line.text, style=line.style))
 

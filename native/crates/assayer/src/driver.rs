@@ -56,7 +56,8 @@ impl Counts {
     /// Adds another thread's counts, of the same classes.
     pub fn add(&mut self, other: &Self) {
         if self.contention.is_empty() {
-            self.contention = other.contention.iter().map(|(name, _)| (*name, Contention::default())).collect();
+            self.contention =
+                other.contention.iter().map(|(name, _)| (*name, Contention::default())).collect();
         }
         if self.lookups.is_empty() {
             self.lookups = other.lookups.iter().map(|(name, _)| (*name, 0)).collect();
@@ -121,8 +122,6 @@ pub struct WorkerReport {
     pub counts: Counts,
     /// Operations recorded inside the window.
     pub operations: u64,
-    /// Everything executed since the unit was made.
-    pub executed: u64,
 }
 
 /// Recordings made beforehand, so that intervals do not start with page faults.
@@ -242,7 +241,6 @@ impl<'a> Worker<'a> {
             cpu_s: process::thread_cpu_s() - cpu_s,
             counts: now.since(&opening),
             operations: self.operations,
-            executed: now.executed,
         }
     }
 }

@@ -36,9 +36,8 @@ pub fn take(file: &Parsed<'_>, names: &[String], addresses: &[u64]) -> Census {
     let functions = file.functions();
     let mut census = Census::default();
     for name in names {
-        let is_it = |function: &&FunctionSymbol| {
-            function.raw == *name || function.demangled == *name
-        };
+        let is_it =
+            |function: &&FunctionSymbol| function.raw == *name || function.demangled == *name;
         let found: Vec<_> = functions.iter().filter(is_it).collect();
         census.answer(file, name.clone(), &found);
     }

@@ -104,9 +104,9 @@ impl Parsed<'_> {
 
     /// The code of a function; `None` if its section is not in the file.
     pub fn code(&self, function: &FunctionSymbol) -> Option<&[u8]> {
-        self.file.sections().find_map(|section| {
-            section.data_range(function.address, function.bytes).ok().flatten()
-        })
+        self.file
+            .sections()
+            .find_map(|section| section.data_range(function.address, function.bytes).ok().flatten())
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `nop` is the one-byte instruction 0x90 only. The longer forms (0f 1f, 66 90) are what compilers
 //! align code with, and are not counted; nor is a 0x90 that does that job: one that stands directly
-//! before a 16-byte boundary which is the target of a backward jump (a loop head). A hint in a loop
-//! body is jumped to or reached within the loop, and stays counted.
+//! before a 16-byte boundary which some jump of the function leads to. A hint could stand in just
+//! that place by accident; the tests of the lock paths would then find it missing.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,29 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic
 use crate::census::Counts;
 
 const CLASSES: [&str; 12] = [
-    "pause", "nop", "lock_prefix", "xchg_mem", "mfence", "lfence", "crc32", "pclmul", "rdtsc",
-    "xbegin", "umwait_tpause", "rep_string",
+    "pause",
+    "nop",
+    "lock_prefix",
+    "xchg_mem",
+    "mfence",
+    "lfence",
+    "crc32",
+    "pclmul",
+    "rdtsc",
+    "xbegin",
+    "umwait_tpause",
+    "rep_string",
 ];
 
 /// The number of instructions and the counts by class.
 pub fn count(code: &[u8], address: u64) -> (u64, Counts) {
     let decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let instructions: Vec<Instruction> = decoder.into_iter().collect();
-    let loop_heads: BTreeSet<u64> = instructions.iter().filter_map(backward_target).collect();
+    let targets: BTreeSet<u64> = instructions.iter().filter_map(jump_target).collect();
     let mut counts: Counts = CLASSES.into_iter().map(|class| (class, 0)).collect();
     let mut total = 0;
     for instruction in &instructions {
-        if is_padding(instruction, &loop_heads) {
+        if is_padding(instruction, &targets) {
             continue;
         }
         total += 1;
@@ -35,21 +45,21 @@ pub fn count(code: &[u8], address: u64) -> (u64, Counts) {
     (total, counts)
 }
 
-fn backward_target(instruction: &Instruction) -> Option<u64> {
+fn jump_target(instruction: &Instruction) -> Option<u64> {
     let jumps = matches!(
         instruction.flow_control(),
         FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
     );
     let target = instruction.near_branch_target();
-    (jumps && target != 0 && target <= instruction.ip()).then_some(target)
+    (jumps && target != 0).then_some(target)
 }
 
-fn is_padding(instruction: &Instruction, loop_heads: &BTreeSet<u64>) -> bool {
+fn is_padding(instruction: &Instruction, jump_targets: &BTreeSet<u64>) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Nop if instruction.len() > 1 => true,
         Mnemonic::Nop => {
             let next = instruction.next_ip();
-            next % 16 == 0 && loop_heads.contains(&next)
+            next % 16 == 0 && jump_targets.contains(&next)
         }
         Mnemonic::INVALID | Mnemonic::Int3 => true,
         _ => false,
@@ -110,7 +120,7 @@ mod tests {
     fn alignment_is_not_counted_as_a_hint() {
         // nopl 0(%rax); xchg %ax,%ax; xchg %rax,%rbx (registers only).
         assert!(counted(&[0x0F, 0x1F, 0x00, 0x66, 0x90, 0x48, 0x93]).is_empty());
-        // Fifteen bytes, a 90, then a loop head on a 16-byte boundary that jumps to itself.
+        // Fifteen bytes, a 90, then a jump to itself on a 16-byte boundary.
         let mut code = vec![0x0F, 0x1F, 0x00, 0x0F, 0x1F, 0x00, 0x0F, 0x1F, 0x00];
         code.extend([0x0F, 0x1F, 0x00, 0x0F, 0x1F, 0x00, 0x90, 0xEB, 0xFE]);
         assert!(counted(&code).is_empty());

@@ -120,24 +120,26 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
         Ok(())
     }
 
-    fn is_sound(&self, entry: Entry, waiter: &mut Waiter, copy: &mut [u8]) -> bool {
+    /// Copies the row of an index entry; false if there is none, or another key's.
+    fn copy_row(&self, entry: Entry, waiter: &mut Waiter, copy: &mut [u8]) -> bool {
         let Some(memory) = (self.look_up)(&self.cache, entry.row.page(), waiter) else {
             return false;
         };
         // SAFETY: the data cache holds whole pages only, no session runs, and the buffer has the
         // size of a row.
         unsafe { Page::new(memory).row::<L>(entry.row.slot()).copy_to(copy) };
-        let is_whole = |field: Option<&[u8]>| field.is_some_and(values::is_whole);
-        self.layout.key_of(copy) == entry.key && self.layout.fields_of(copy).all(is_whole)
+        self.layout.key_of(copy) == entry.key
     }
 }
+
+/// Index entries read at a time by `visit`.
+const VISITED_AT_A_TIME: usize = 4096;
 
 impl<L: RawLock, I: Index<L>, D: DataCache<L>> Engine for KeyValue<L, I, D> {
     fn load(&self, threads: usize, stop: &AtomicBool) -> Result<(), EngineError> {
         let threads = threads.max(1) as u64;
-        let part = |thread: u64| {
-            self.records * thread / threads..self.records * (thread + 1) / threads
-        };
+        let part =
+            |thread: u64| self.records * thread / threads..self.records * (thread + 1) / threads;
         std::thread::scope(|scope| {
             let loaders: Vec<_> = (0..threads)
                 .map(|thread| scope.spawn(move || self.load_part(part(thread), stop)))
@@ -162,20 +164,33 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> Engine for KeyValue<L, I, D> {
         }
     }
 
-    fn state(&self) -> State {
+    fn visit(&self, see: &mut dyn FnMut(u64, Option<&[&[u8]]>)) {
         let mut waiter = Waiter::new(self.waiting);
         let mut copy = vec![0; self.layout.copied_bytes()];
-        let (mut records, mut is_sound) = (0, true);
+        let mut entries = Vec::with_capacity(VISITED_AT_A_TIME);
         let mut next = Some(0);
-        let mut entries = Vec::with_capacity(4096);
         while let Some(from) = next {
             entries.clear();
-            self.index.scan(from, 4096, &mut waiter, &mut entries);
-            records += entries.len() as u64;
-            is_sound &= entries.is_sorted_by(|a, b| a.key < b.key);
-            is_sound &= entries.iter().all(|entry| self.is_sound(*entry, &mut waiter, &mut copy));
-            next = entries.last().map(|entry| entry.key + 1);
+            self.index.scan(from, VISITED_AT_A_TIME, &mut waiter, &mut entries);
+            for entry in &entries {
+                let is_found = self.copy_row(*entry, &mut waiter, &mut copy);
+                let fields: Option<Vec<&[u8]>> = self.layout.fields_of(&copy).collect();
+                see(entry.key, fields.filter(|_| is_found).as_deref());
+            }
+            next = entries.last().and_then(|entry| entry.key.checked_add(1));
         }
+    }
+
+    fn state(&self) -> State {
+        let (mut records, mut is_sound, mut lowest) = (0, true, 0);
+        self.visit(&mut |key, fields| {
+            let is_in_order = records == 0 || key > lowest;
+            let are_whole =
+                fields.is_some_and(|fields| fields.iter().all(|field| values::is_whole(field)));
+            is_sound &= is_in_order && are_whole;
+            lowest = key;
+            records += 1;
+        });
         State { records, is_sound: is_sound && records == self.keys.readable() }
     }
 

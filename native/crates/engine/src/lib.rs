@@ -52,6 +52,10 @@ pub trait Engine: Send + Sync {
     /// What was really built.
     fn selected(&self) -> Selected;
 
+    /// Shows every record that the index reaches, in key order: the key, and the fields, or `None`
+    /// for a row that is not that key's or has a field of the wrong size. No session may be running.
+    fn visit(&self, see: &mut dyn FnMut(u64, Option<&[&[u8]]>));
+
     /// Checks every record. No session may be running.
     fn state(&self) -> State;
 
@@ -62,11 +66,7 @@ pub trait Engine: Send + Sync {
 /// One thread's connection to an engine.
 pub trait Session: Send {
     /// Carries out as many operations as `done` has room for, and stamps each when it ends.
-    fn execute(
-        &mut self,
-        stream: &mut Stream,
-        done: &mut [Completion],
-    ) -> Result<(), EngineError>;
+    fn execute(&mut self, stream: &mut Stream, done: &mut [Completion]) -> Result<(), EngineError>;
 
     /// What this session has met so far.
     fn counts(&self) -> SessionCounts;

@@ -77,15 +77,7 @@ impl Layout {
         let room = page_bytes - HEADER_BYTES - 8;
         let rows_per_page = (room / (row_bytes + 2)).max(1);
         let rows_offset = HEADER_BYTES + (2 * rows_per_page).next_multiple_of(8);
-        Self {
-            fields,
-            field_bytes,
-            data_offset,
-            row_bytes,
-            page_bytes,
-            rows_per_page,
-            rows_offset,
-        }
+        Self { fields, field_bytes, data_offset, row_bytes, page_bytes, rows_per_page, rows_offset }
     }
 
     /// Bytes that a read copies: everything but the lock.

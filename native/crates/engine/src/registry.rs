@@ -17,9 +17,7 @@ use crate::{Configuration, DataCacheKind, Engine, EngineError};
 pub fn build(configuration: &Configuration<'_>) -> Result<Box<dyn Engine>, EngineError> {
     configuration.parts.validate()?;
     match configuration.parts.lock {
-        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => {
-            with_lock::<WordLock>(configuration)
-        }
+        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => with_lock::<WordLock>(configuration),
         LockKind::Ticket => with_lock::<TicketLock>(configuration),
         LockKind::Mcs => with_lock::<McsLock>(configuration),
         LockKind::Futex => with_lock::<FutexLock>(configuration),

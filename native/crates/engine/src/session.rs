@@ -117,7 +117,8 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
                 OpenPage { id, page, next_slot: 0 }
             }
         };
-        let row = (RowId::new(open.id, open.next_slot), open.page.open_slot(open.next_slot, layout));
+        let row =
+            (RowId::new(open.id, open.next_slot), open.page.open_slot(open.next_slot, layout));
         open.next_slot += 1;
         self.open = Some(open);
         Ok(row)
@@ -148,11 +149,7 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
 }
 
 impl<L: RawLock, I: Index<L>, D: DataCache<L>> Session for KeyValueSession<'_, L, I, D> {
-    fn execute(
-        &mut self,
-        stream: &mut Stream,
-        done: &mut [Completion],
-    ) -> Result<(), EngineError> {
+    fn execute(&mut self, stream: &mut Stream, done: &mut [Completion]) -> Result<(), EngineError> {
         for completion in done {
             let operation = self.next(stream)?;
             let is_fine = self.apply(&operation, stream)?;

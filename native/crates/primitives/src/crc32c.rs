@@ -57,7 +57,10 @@ impl Crc32c {
             Crc32cLevel::Hardware if hardware::is_available() => hardware::assay_crc32c_hardware,
             Crc32cLevel::Hardware => {
                 return Err(PrimitiveError::Missing {
-                    what: format!("crc32c level `hardware` needs CPU feature {}", hardware::FEATURE),
+                    what: format!(
+                        "crc32c level `hardware` needs CPU feature {}",
+                        hardware::FEATURE
+                    ),
                     next: "choose crc32c `auto`, `slicing8` or `bytewise`".to_owned(),
                 });
             }

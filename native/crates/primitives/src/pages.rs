@@ -84,7 +84,8 @@ impl Arena {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | huge;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: the range lies inside our own reservation, which nothing uses yet.
-        let got = unsafe { libc::mmap(self.base.as_ptr().cast(), self.bytes, rights, flags, -1, 0) };
+        let got =
+            unsafe { libc::mmap(self.base.as_ptr().cast(), self.bytes, rights, flags, -1, 0) };
         if got == libc::MAP_FAILED {
             return Err(match self.mode {
                 PageMode::Hugetlb2m => self.pool_too_small(),

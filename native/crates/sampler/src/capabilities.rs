@@ -87,14 +87,17 @@ fn pmu() -> Ability {
     // perf_event_open(2): type, size, config (0 = cycles), four unused words, then the flag bits.
     let attribute: [u64; 8] = [
         u64::from(TYPE_HARDWARE) | u64::from(ATTRIBUTE_BYTES) << 32,
-        0, 0, 0, 0,
+        0,
+        0,
+        0,
+        0,
         EXCLUDE_KERNEL_AND_HYPERVISOR,
-        0, 0,
+        0,
+        0,
     ];
     // SAFETY: the attribute is as large as it says; pid 0 and cpu -1 mean this thread anywhere.
-    let descriptor = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, attribute.as_ptr(), 0, -1, -1, 0)
-    };
+    let descriptor =
+        unsafe { libc::syscall(libc::SYS_perf_event_open, attribute.as_ptr(), 0, -1, -1, 0) };
     if descriptor < 0 {
         let error = std::io::Error::last_os_error();
         return ability(false, format!("perf_event_open for cycles: {error}"));

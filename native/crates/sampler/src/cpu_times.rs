@@ -55,10 +55,8 @@ impl CpuTimes {
 
     /// How each CPU spent the time since an earlier reading.
     pub fn shares_since(&self, earlier: &Self) -> Vec<CpuShare> {
-        let pairs = self
-            .cpus
-            .iter()
-            .filter_map(|(cpu, now)| Some((*cpu, now, earlier.cpus.get(cpu)?)));
+        let pairs =
+            self.cpus.iter().filter_map(|(cpu, now)| Some((*cpu, now, earlier.cpus.get(cpu)?)));
         pairs.map(|(cpu, now, then)| share(cpu, now, then)).collect()
     }
 

@@ -126,9 +126,8 @@ fn distribution() -> Option<String> {
 }
 
 fn count_entries(folder: &str, prefix: &str) -> u64 {
-    let is_numbered = |name: &str| {
-        name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok())
-    };
+    let is_numbered =
+        |name: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok());
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     entries.flatten().filter(|entry| is_numbered(&entry.file_name().to_string_lossy())).count()
         as u64

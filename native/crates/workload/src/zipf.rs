@@ -37,8 +37,8 @@ impl Zipf {
 
     fn with_zeta(items: u64, theta: f64, zeta_items: f64) -> Self {
         let second = 0.5_f64.powf(theta);
-        let eta = (1.0 - (2.0 / items as f64).powf(1.0 - theta))
-            / (1.0 - (1.0 + second) / zeta_items);
+        let eta =
+            (1.0 - (2.0 / items as f64).powf(1.0 - theta)) / (1.0 - (1.0 + second) / zeta_items);
         Self { items: items as f64, zeta: zeta_items, second, alpha: 1.0 / (1.0 - theta), eta }
     }
 

@@ -91,7 +91,7 @@
 //! * `{"kind": "lock", "locks": "one"|"each", "hold": 4, "gap": 20}`: one operation takes a lock,
 //!   does `hold` multiply-adds on what it guards, releases it and does `gap` more. `each` gives
 //!   every thread its own lock, side by side in the table. Kind and contention class are `lock`;
-//!   64 operations are timed together. `checksum_ok`: the counters behind the locks add up.
+//!   64 operations are timed together (fewer after long waits). `checksum_ok`: the counters behind the locks add up.
 //! * `{"kind": "crc32c", "buffer_bytes": 16384}`: one operation is the CRC32C of a buffer, each
 //!   thread's own. The kind is `crc32c`, contention is empty. `checksum_ok`: every value was the
 //!   bytewise one. A level the CPU lacks is "missing".

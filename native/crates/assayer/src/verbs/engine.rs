@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use assay_engine::{
-    Completion, Configuration, Engine, Parts, Session, registry,
-};
+use assay_engine::{Completion, Configuration, Engine, Parts, Session, registry};
 use assay_primitives::Clock;
 use assay_workload::{OperationKind, Parameters, Plan, Stream};
 use serde_json::Value;
@@ -19,7 +17,7 @@ use crate::protocol::request::{EngineParts, EngineRequest, Ycsb};
 use crate::protocol::response::{EngineManifest, Phase, Ready, State};
 
 /// Operations between two looks at the stop flag.
-const BATCH: usize = 32;
+const BATCH: usize = 16;
 
 /// Runs the verb.
 pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
@@ -50,7 +48,8 @@ pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
     let ready = |output: &mut Output| {
         let manifest = manifest(&request, &plan, &*engine, &measurement, started)?;
         let build_id = own_build_id()?;
-        let ready = Ready { verb: "engine", pid: std::process::id(), build_id: &build_id, manifest };
+        let ready =
+            Ready { verb: "engine", pid: std::process::id(), build_id: &build_id, manifest };
         output.write("ready", &ready)
     };
     let measured = measurement.run(make_unit, ready, output)?;

@@ -68,9 +68,8 @@ fn thp(facts: &Facts) -> Option<response::Thp<'_>> {
 }
 
 fn hints(clock: &Clock) -> Vec<response::HintCost> {
-    let cost = |hint: &Hint| {
-        Some(response::HintCost { name: hint.name(), ns: hint.calibrate(clock)? })
-    };
+    let cost =
+        |hint: &Hint| Some(response::HintCost { name: hint.name(), ns: hint.calibrate(clock)? });
     Hint::available().iter().filter_map(cost).collect()
 }
 

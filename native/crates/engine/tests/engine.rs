@@ -1,0 +1,196 @@
+//! The engine against an obvious twin on one thread, and whole after every mix on many.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use assay_engine::{
+    Completion, Configuration, DataCacheKind, Engine, EngineError, Parts, registry,
+};
+use assay_primitives::{Clock, Hint, LockKind, PageMode};
+use assay_workload::hash::fnv1a_64;
+use assay_workload::{Chooser, Mix, OperationKind, Parameters, Plan};
+
+const PARTS: Parts = Parts {
+    hint: Hint::None,
+    lock: LockKind::Ttas,
+    spin_limit: 64,
+    padding: 0,
+    data_cache: DataCacheKind::OneLock,
+    cache_partitions: 4,
+    pages: PageMode::Small,
+};
+
+fn plan(mix: Mix, records: u64) -> Plan {
+    Plan::new(Parameters {
+        mix,
+        records,
+        fields: 3,
+        field_bytes: 20,
+        chooser: Chooser::Exact,
+        theta: 0.9,
+        operations: 400_000,
+        max_scan: 20,
+        seed: 5,
+    })
+    .unwrap()
+}
+
+fn loaded(parts: Parts, plan: &Plan, threads: usize) -> Box<dyn Engine> {
+    let clock = Clock::calibrated();
+    let engine = registry::build(&Configuration { parts, plan, sessions: 2 * threads, clock });
+    let engine = engine.unwrap();
+    engine.load(threads, &AtomicBool::new(false)).unwrap();
+    engine
+}
+
+fn blank() -> [Completion; 16] {
+    [Completion { end_ticks: 0, kind: OperationKind::Read, is_error: true }; 16]
+}
+
+type Twin = BTreeMap<u64, Vec<Vec<u8>>>;
+
+fn contents(engine: &dyn Engine) -> Twin {
+    let mut twin = Twin::new();
+    engine.visit(&mut |key, fields| {
+        let fields = fields.expect("every row is whole");
+        twin.insert(key, fields.iter().map(|field| field.to_vec()).collect());
+    });
+    twin
+}
+
+/// Two plans of the same seed: one drives the engine, the other the twin.
+#[test]
+fn one_thread_leaves_what_a_map_would_hold() {
+    for mix in Mix::ALL {
+        for data_cache in DataCacheKind::ALL {
+            let (driven, told) = (plan(mix, 500), plan(mix, 500));
+            let engine = loaded(Parts { data_cache, ..PARTS }, &driven, 1);
+            let initial = |key| {
+                let field = |field| told.values().initial(key, field).to_vec();
+                (0..3).map(field).collect::<Vec<_>>()
+            };
+            let mut twin: Twin = (0..500).map(fnv1a_64).map(|key| (key, initial(key))).collect();
+            assert_eq!(contents(&*engine), twin, "loaded");
+
+            let (mut session, mut stream) = (engine.session(), driven.stream(0, 0));
+            let mut twin_stream = told.stream(0, 0);
+            let mut done = blank();
+            for _ in 0..200 {
+                session.execute(&mut stream, &mut done).unwrap();
+                for completion in done {
+                    let operation = twin_stream.next().unwrap();
+                    assert_eq!((completion.kind, completion.is_error), (operation.kind, false));
+                    let field = usize::from(operation.field);
+                    match operation.kind {
+                        OperationKind::Update | OperationKind::ReadModifyWrite => {
+                            let fields = twin.get_mut(&operation.key).unwrap();
+                            fields[field] = twin_stream.value(&operation).to_vec();
+                        }
+                        OperationKind::Insert => {
+                            twin.insert(operation.key, initial(operation.key));
+                            twin_stream.acknowledge(&operation);
+                        }
+                        OperationKind::Read | OperationKind::Scan => {}
+                    }
+                }
+            }
+            assert_eq!(contents(&*engine), twin, "{mix:?} with {data_cache:?}");
+            assert!(engine.state().is_sound);
+        }
+    }
+}
+
+fn run_concurrently(parts: Parts, mix: Mix, threads: usize, batches: usize) {
+    let plan = plan(mix, 300);
+    let engine = loaded(parts, &plan, threads);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (engine, plan) = (&engine, &plan);
+            scope.spawn(move || {
+                let (mut session, mut stream) = (engine.session(), plan.stream(thread, 0));
+                let mut done = blank();
+                for _ in 0..batches {
+                    session.execute(&mut stream, &mut done).unwrap();
+                    assert!(done.iter().all(|completion| !completion.is_error));
+                }
+            });
+        }
+    });
+    let state = engine.state();
+    assert!(state.is_sound, "{mix:?} with {parts:?}: {state:?}");
+    assert_eq!(state.records, plan.keys().readable());
+}
+
+#[test]
+fn concurrent_writers_leave_every_record_whole() {
+    for data_cache in DataCacheKind::ALL {
+        for lock in [LockKind::Tas, LockKind::Ttas, LockKind::Backoff, LockKind::Futex] {
+            for mix in [Mix::A, Mix::D, Mix::E, Mix::F] {
+                run_concurrently(Parts { data_cache, lock, ..PARTS }, mix, 3, 300);
+            }
+        }
+        // Fair locks with more threads than CPUs take a context switch per hand-over.
+        for lock in [LockKind::Ticket, LockKind::Mcs] {
+            run_concurrently(Parts { data_cache, lock, ..PARTS }, Mix::A, 2, 50);
+        }
+    }
+}
+
+#[test]
+fn every_nth_operation_brings_one_uncounted() {
+    let plan = plan(Mix::C, 100);
+    let engine = loaded(PARTS, &plan, 1);
+    for (every, executed) in [(0, 1600), (1, 3200), (4, 2000), (100, 1616)] {
+        let (mut session, mut stream) = (engine.session(), plan.stream(0, every));
+        let mut done = blank();
+        for _ in 0..100 {
+            session.execute(&mut stream, &mut done).unwrap();
+        }
+        assert_eq!(session.counts().executed, executed, "every {every}");
+        assert_eq!(session.counts().data_cache_lookups, executed);
+        assert_eq!(session.counts().index.grabs, executed);
+    }
+}
+
+#[test]
+fn a_full_key_space_is_an_error_that_says_so() {
+    let parameters = Parameters { operations: 1000, ..plan(Mix::D, 200).parameters().clone() };
+    let plan = Plan::new(parameters).unwrap();
+    let engine = loaded(PARTS, &plan, 1);
+    let (mut session, mut stream) = (engine.session(), plan.stream(0, 0));
+    let mut done = blank();
+    let end =
+        std::iter::repeat_with(|| session.execute(&mut stream, &mut done)).find(Result::is_err);
+    assert!(matches!(end, Some(Err(EngineError::Full { capacity: 300 }))), "{end:?}");
+    assert_eq!(engine.state().records, 300);
+    assert!(engine.state().is_sound);
+}
+
+#[test]
+fn the_look_up_of_each_data_cache_is_a_function_of_its_own() {
+    let plan = plan(Mix::C, 100);
+    let mut addresses: Vec<usize> = DataCacheKind::ALL
+        .into_iter()
+        .map(|kind| loaded(Parts { data_cache: kind, ..PARTS }, &plan, 1).selected())
+        .map(|selected| selected.data_cache_lookup)
+        .collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert_eq!(addresses.len(), DataCacheKind::ALL.len());
+}
+
+#[test]
+fn impossible_parts_are_refused_by_name() {
+    let plan = plan(Mix::C, 100);
+    let wrong = [
+        ("padding", Parts { padding: 7, ..PARTS }),
+        ("cache_partitions", Parts { cache_partitions: 3, ..PARTS }),
+        ("cache_partitions", Parts { cache_partitions: 0, ..PARTS }),
+    ];
+    for (name, parts) in wrong {
+        let clock = Clock::calibrated();
+        let refused = registry::build(&Configuration { parts, plan: &plan, sessions: 1, clock });
+        let message = refused.err().unwrap().to_string();
+        assert!(message.contains(&format!("parts.{name}")), "{message}");
+    }
+}

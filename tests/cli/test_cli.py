@@ -1,0 +1,203 @@
+"""The command line as a user meets it: exit codes, messages, JSON, and nothing on the wrong stream."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import STUDY
+
+from assay.record import Bundle
+
+ROOT = Path(__file__).parent.parent.parent
+ASSAY = Path(sys.executable).with_name("assay")
+
+
+def assay(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the installed command."""
+    command = [str(ASSAY), *map(str, words)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, cwd=cwd
+    )
+
+
+COMMANDS = ["run", "show", "report", "verify", "decide", "list", "host"]
+
+
+def test_help_names_every_command_and_exit_code() -> None:
+    """The first thing anybody types."""
+    done = assay("--help")
+    assert done.returncode == 0
+    assert all(f" {name} " in done.stdout for name in COMMANDS)
+    assert "130 interrupted" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    """And so does `host show`."""
+    words = [command, "show"] if command == "host" else [command]
+    done = assay(*words, "--help")
+    assert done.returncode == 0
+    assert "Example: assay" in done.stdout
+
+
+def test_a_wrong_option_is_wrong_use() -> None:
+    """Exit code 2, on stderr."""
+    done = assay("run", "quickstart", "--no-such-option")
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+def test_a_study_with_mistakes_is_answered_line_by_line(tmp_path: Path) -> None:
+    """Exit code 2, each with its position and next step, and no bundle."""
+    text = STUDY.replace('window = "300ms"', 'windwo = "300ms"')
+    (tmp_path / "s.toml").write_text(text)
+    done = assay("run", "s.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    line = text[: text.index("windwo")].count("\n") + 1
+    assert f"s.toml:{line}:1: unknown key 'windwo'" in done.stderr
+    assert "next: " in done.stderr
+    assert done.stdout == ""
+    assert not (tmp_path / "bundles").exists()
+
+
+def test_what_this_machine_lacks_is_exit_code_3(tmp_path: Path) -> None:
+    """An instruction of the other architecture, and nothing was started."""
+    foreign = '"isb"' if "x86" in _machine() else '"pause"'
+    (tmp_path / "s.toml").write_text(STUDY.replace('on = "pause"', f"on = {foreign}"))
+    done = assay("run", "s.toml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "hint=" in done.stderr
+    assert not (tmp_path / "bundles").exists()
+
+
+def _machine() -> str:
+    import platform
+
+    return platform.machine()
+
+
+def test_show_prints_the_verdicts_and_nothing_else_on_stdout(finished: Bundle) -> None:
+    """The interval before the estimate; no colour where there is no terminal."""
+    done = assay("show", finished.folder)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    line = next(line for line in done.stdout.splitlines() if line.startswith("cache"))
+    assert "helps" in line
+    assert line.index("[+") < line.index("estimate")
+    assert "recommended: cache" in done.stdout
+
+
+def test_show_json_is_the_verdict_file(finished: Bundle) -> None:
+    """Byte for byte the same content."""
+    done = assay("show", finished.folder, "--json")
+    assert json.loads(done.stdout) == finished.verdicts().model_dump()
+
+
+def test_verify_passes_and_after_an_edit_fails_naming_the_run(finished: Bundle) -> None:
+    """Exit code 1 is the answer no."""
+    assert assay("verify", finished.folder).returncode == 0
+    path = finished.folder / "runs.jsonl"
+    path.write_text(path.read_text().replace('"window_s":0.3', '"window_s":0.4', 1))
+    done = assay("verify", finished.folder)
+    assert done.returncode == 1
+    assert "run 0 (" in done.stderr
+
+
+def test_report_writes_one_file(finished: Bundle, tmp_path: Path) -> None:
+    """In the bundle, or where it is told."""
+    assert assay("report", finished.folder).returncode == 0
+    assert (finished.folder / "report.html").stat().st_size > 0
+    out = tmp_path / "elsewhere.html"
+    assert assay("report", finished.folder, "--out", out).stdout.strip() == str(out)
+
+
+def test_a_folder_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    """By every command that reads one."""
+    for command in ("show", "verify", "report"):
+        done = assay(command, tmp_path)
+        assert done.returncode == 2
+        assert "is not a bundle" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["studies", "targets", "workloads", "changes"])
+def test_everything_can_be_listed_for_people_and_programs(what: str) -> None:
+    """Names in both."""
+    entries = json.loads(assay("list", what, "--json").stdout)
+    shown = assay("list", what).stdout
+    assert entries
+    assert all(entry["name"] in shown for entry in entries)
+
+
+def test_host_show_says_what_cannot_be_done_here() -> None:
+    """And gives all facts as JSON."""
+    assert json.loads(assay("host", "show", "--json").stdout)["cpus"] >= 1
+    assert "cpu_model" in assay("host", "show").stdout
+
+
+RUNS = "block,arm,value\n" + "".join(
+    f"{b},{arm},{100 + b % 3 + (20 if arm == 'new' else 0)}\n"
+    for b in range(10)
+    for arm in ("old", "new")
+)
+
+
+def test_decide_gives_verdicts_on_anybodys_runs(tmp_path: Path) -> None:
+    """With warnings about what the file does not say."""
+    (tmp_path / "runs.csv").write_text(RUNS)
+    done = assay("decide", tmp_path / "runs.csv", "--baseline", "old")
+    assert done.returncode == 0
+    assert "helps" in done.stdout
+    assert "warning: " in done.stdout
+    answer = json.loads(assay("decide", tmp_path / "runs.csv", "--baseline", "old", "--json").stdout)
+    assert answer["value"]["verdicts"][0]["word"] == "helps"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no column block"),
+        ("block,arm\n1,a\n", "no column value"),
+        ("block,arm,value,colour\n", "unknown column 'colour'"),
+        ("block,arm,value\n", "has no runs"),
+        ("block,arm,value\n1,a,fast\n", ":2: value 'fast' is not a number"),
+        ("block,arm,value\n1,a\n", ":2: 2 cells, the header has 3"),
+        ("block,arm,value,order\n1,a,1,x\n", ":2: order 'x'"),
+        (RUNS.replace("old", "other"), "there is no arm called 'old'"),
+        (RUNS + "0,old,5\n", "0"),
+        (RUNS.replace("100", "-100"), "-100"),
+        (RUNS.replace("100", "nan", 1), "nan"),
+    ],
+)
+def test_a_file_that_cannot_be_decided_on_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """Exit code 2, naming the line where there is one."""
+    (tmp_path / "runs.csv").write_text(text)
+    done = assay("decide", tmp_path / "runs.csv", "--baseline", "old")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "next: " in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    """`assay list changes | head -1` ends quietly."""
+    command = f"{ASSAY} list changes | head -1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    """Schemas and reference follow from the code."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "generate", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

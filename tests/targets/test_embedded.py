@@ -1,0 +1,189 @@
+"""The embedded targets, for real: what the binary says, and what witnesses make of it."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import native
+from assay._errors import InputError, MissingError, RunError
+from assay.changes import CATALOGUE
+from assay.host import host_facts, limits
+from assay.targets import TARGETS, Launch, Measured
+from assay.workloads import WORKLOADS
+
+FACTS = native.facts()
+PAUSE = "pause" if FACTS.arch == "x86_64" else "isb"
+
+
+def launch(kind: str, workload: str, **settings: Any) -> Launch:
+    """A short launch of a target, defaults for all that is not named."""
+    target = TARGETS[kind]
+    whole = {name: p.default for name, p in target.settings.items()}
+    parameters = {name: p.default for name, p in WORKLOADS[workload].parameters.items()}
+    if workload == "ycsb":
+        parameters |= {"records": 2000, "fields": 2}
+    return Launch(whole | settings, workload, parameters, 1, 0.02, 0.06)
+
+
+def run(kind: str, made: Launch, tmp_path: Path) -> tuple[Measured, dict[str, Any]]:
+    """Start, measure and stop; the numbers and the evidence."""
+    server = TARGETS[kind].start(made, tmp_path / "log")
+    try:
+        server.read_back()
+        measured = server.measure(lambda operations, seconds: None)
+        return measured, dict(server.evidence())
+    finally:
+        server.stop()
+
+
+def judge(change: str, level: str | int, evidence: dict[str, Any]) -> bool:
+    found = CATALOGUE[change].level(level)
+    witness = CATALOGUE[change].witness
+    return witness.judge(found.name, found.application.settings, evidence).held
+
+
+CASES = [
+    ("engine", "ycsb", "engine.spin_hint", ["none", "nop", PAUSE]),
+    ("micro", "lock", "engine.spin_hint", ["none", "nop", PAUSE]),
+    ("engine", "ycsb", "engine.lock", ["tas", "ttas", "backoff", "ticket", "mcs", "futex"]),
+    ("micro", "lock", "engine.lock", ["tas", "ttas", "backoff", "ticket", "mcs", "futex"]),
+    ("engine", "ycsb", "engine.data_cache", ["one-lock", "partitioned", "lock-free"]),
+    ("engine", "ycsb", "engine.padding", ["0", "64", "128"]),
+    ("engine", "ycsb", "engine.pages", ["4k", "thp"]),
+    ("micro", "crc32c", "micro.crc32c", ["bytewise", "slicing8", "hardware"]),
+    ("engine", "ycsb", "engine.threads", [1, 3]),
+    ("micro", "lock", "engine.repeat_every", [0, 33]),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "workload", "change", "levels"), CASES, ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_each_level_is_witnessed_and_no_other_level_is(
+    kind: str, workload: str, change: str, levels: list, tmp_path: Path
+) -> None:
+    """Run every level for real; its witness holds for it, and for none of the others."""
+    for level in levels:
+        applied = CATALOGUE[change].level(level).application.settings
+        _, evidence = run(kind, launch(kind, workload, **applied), tmp_path)
+        assert {other: judge(change, other, evidence) for other in levels} == {
+            other: other == level for other in levels
+        }
+
+
+def test_a_contended_lock_counts_its_dose_and_a_private_one_has_none(tmp_path: Path) -> None:
+    """Four threads on one lock wait; one thread alone never does."""
+    shared, _ = run("micro", launch("micro", "lock", threads=4), tmp_path)
+    alone, _ = run("micro", launch("micro", "lock", threads=1), tmp_path)
+    assert shared.counters["waits.lock"] > 0
+    assert alone.counters["waits.lock"] == 0
+    assert alone.counters["grabs.lock"] == pytest.approx(alone.operations, rel=0.01)
+
+
+def test_a_run_has_every_metric_of_its_target(tmp_path: Path) -> None:
+    """Positive numbers, sane quantiles, and counters that fit the operations."""
+    measured, _ = run("engine", launch("engine", "ycsb"), tmp_path)
+    metrics = measured.metrics
+    assert metrics["throughput"] == pytest.approx(measured.operations / measured.window_s)
+    assert 0 < metrics["latency_p50"] <= metrics["latency_p99"] <= metrics["latency_max"]
+    assert metrics["fairness"] > 0
+    assert metrics["page_table_bytes"] > 0
+    assert measured.counters["lookups.data_cache"] == pytest.approx(measured.operations, rel=0.01)
+    assert len(measured.cpus) >= FACTS.cpus
+    assert measured.errors == 0
+    assert measured.state_ok
+
+
+@pytest.mark.parametrize("mix", "abcdef")
+def test_every_ycsb_mix_runs_and_leaves_sound_data(mix: str, tmp_path: Path) -> None:
+    """The state check reads every record after the run."""
+    made = launch("engine", "ycsb")
+    made = replace(made, parameters={**made.parameters, "mix": mix, "operations": 20_000_000})
+    measured, _ = run("engine", made, tmp_path)
+    assert measured.operations > 0
+    assert measured.errors == 0
+
+
+def test_a_variable_is_seen_in_the_running_process_only_if_asked_for(tmp_path: Path) -> None:
+    """And no other variable is ever recorded."""
+    made = replace(launch("micro", "lock"), env={"ASSAY_PLACEBO": "yes", "HOME": None})
+    _, evidence = run("micro", made, tmp_path)
+    assert evidence["environ"] == {"ASSAY_PLACEBO": "yes"}
+
+
+def test_another_build_is_told_apart_by_its_contents(tmp_path: Path) -> None:
+    """A copy of the binary with a byte more is another executable."""
+    other = tmp_path / "assayer"
+    other.write_bytes(native.find_assayer().read_bytes() + b"\0")
+    other.chmod(0o755)
+    _, mine = run("micro", launch("micro", "lock"), tmp_path)
+    _, theirs = run("micro", replace(launch("micro", "lock"), binary=str(other)), tmp_path)
+    assert mine["executable"]["sha256"] != theirs["executable"]["sha256"]
+
+
+def test_the_census_agrees_with_objdump(tmp_path: Path) -> None:
+    """The second opinion on what the slow path holds."""
+    _, evidence = run("micro", launch("micro", "lock", hint=PAUSE), tmp_path)
+    (function,) = [f for f in evidence["functions"] if f["role"] == "lock_slow"]
+    command = ["objdump", "-d", f"--disassemble={function['symbol']}", native.find_assayer()]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    body = [line for line in listing.splitlines() if "\t" in line]
+    assert sum(f"\t{PAUSE}" in line for line in body) == function["counts"][PAUSE] == 1
+
+
+def test_hugetlb_with_an_empty_pool_is_missing_and_says_the_remedy() -> None:
+    """Before any run, with the number of pages in the command."""
+    made = launch("engine", "ycsb", pages="hugetlb-2m")
+    if any(p.bytes == 2 << 20 and p.free > 0 for p in FACTS.huge_pages):
+        TARGETS["engine"].check(made)
+        return
+    with pytest.raises(MissingError) as caught:
+        TARGETS["engine"].check(made)
+    assert "nr_hugepages" in caught.value.next_step
+
+
+def test_an_instruction_of_another_processor_is_missing() -> None:
+    """Never replaced by something else."""
+    foreign = "isb" if FACTS.arch == "x86_64" else "pause"
+    with pytest.raises(MissingError):
+        TARGETS["micro"].check(launch("micro", "lock", hint=foreign))
+
+
+def test_a_check_starts_no_workload(tmp_path: Path) -> None:
+    """A launch that would load for minutes is checked at once."""
+    made = launch("engine", "ycsb")
+    big = replace(made, parameters={**made.parameters, "records": 1_000_000}, window_s=3600.0)
+    TARGETS["engine"].check(big)
+
+
+def test_a_wrong_request_is_an_input_error() -> None:
+    """The binary says what it does not know, and Python passes it on."""
+    with pytest.raises(InputError, match="bogus"):
+        native.ask("census", {"path": "/proc/self/exe", "bogus": 1})
+
+
+def test_a_line_that_is_not_of_the_protocol_is_refused() -> None:
+    """Unknown fields break the reader, so that a silent change shows."""
+    with pytest.raises(RunError, match="not of its protocol"):
+        native.parse('{"type": "phase", "data": {"name": "load", "more": 1}}', native.Result)
+
+
+def test_the_facts_say_what_cannot_be_done_here() -> None:
+    """One sentence each, and enough to fill host.json."""
+    facts = host_facts()
+    assert facts["cpus"] >= 1
+    assert all(": " in limit for limit in limits(facts))
+
+
+def test_a_missing_binary_lists_where_it_was_looked_for(monkeypatch) -> None:
+    """One door, and it says where it knocked."""
+    monkeypatch.setenv("ASSAYER", "/nowhere/assayer")
+    monkeypatch.setattr(native, "NAME", "no-such-binary")
+    with pytest.raises(MissingError, match="/nowhere/assayer") as caught:
+        native.find_assayer()
+    assert "make install" in caught.value.next_step
