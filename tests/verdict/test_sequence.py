@@ -195,12 +195,15 @@ def test_a_hopeless_study_stops_and_says_so():
     assert "60 blocks would hardly change that" in found.reason
 
 
-def test_stopping_the_hopeless_costs_little_power(monkeypatch):
+@pytest.mark.parametrize(
+    ("effect", "deviation", "planned"), [(0.02, 0.05, 40), (0.0, 0.028, 12), (0.0, 0.045, 40)]
+)
+def test_stopping_the_hopeless_costs_little_power(monkeypatch, effect, deviation, planned):
     """With and without futility stops, at most 1 % of 300 studies of an effect differ in word."""
-    values = [noisy(math.log1p(0.02), 0.05, 40, seed) for seed in range(300)]
-    with_stops = [judge({"a": v}, RULE, 40, 40)["a"].word for v in values]
+    values = [noisy(math.log1p(effect), deviation, planned, seed) for seed in range(300)]
+    with_stops = [judge({"a": v}, RULE, planned, planned)["a"].word for v in values]
     monkeypatch.setattr("assay.verdict.sequence._is_futile", lambda *_: False)
-    without = [judge({"a": v}, RULE, 40, 40)["a"].word for v in values]
+    without = [judge({"a": v}, RULE, planned, planned)["a"].word for v in values]
     assert sum(a != b for a, b in zip(with_stops, without, strict=True)) <= 3
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
 from assay._errors import ExitCode, InputError
 from assay.api import default_folder
@@ -85,7 +86,7 @@ def _overrides(pairs: list[str], budget: str | None) -> dict[str, str]:
 
 
 def _watcher() -> Watcher:
-    console = story()
+    console = Console(stderr=True, highlight=False)
     return Terminal(console) if console.is_terminal else Plain(sys.stderr)
 
 

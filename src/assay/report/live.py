@@ -138,7 +138,7 @@ class Terminal:
                 continue
             word = Text(row.word, style=STYLES[row.word])
             estimate = "" if row.estimate is None else format_percent(row.estimate)
-            table.add_row(Text(label(row)), word, interval(row), estimate, str(row.blocks))
+            table.add_row(Text(label(row)), word, Text(interval(row)), estimate, str(row.blocks))
         return table
 
     def _progress(self, replay: Replay) -> Progress:

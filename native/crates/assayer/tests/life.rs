@@ -1,0 +1,121 @@
+//! The end of a run: told to stop, left by its parent, left by its reader.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use support::{ASSAYER, finish, start};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn terminate(pid: u32) {
+    let killed = Command::new("kill").args(["-TERM", &pid.to_string()]).status();
+    assert!(killed.expect("kill is installed").success());
+}
+
+/// Whether the process still runs (a zombie does not).
+fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < PATIENCE, "{what} does not happen");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_terminated_run_reports_what_it_has_and_says_that_it_is_incomplete() {
+    let request = json!({"window_ms": 60_000, "warmup_ms": 10, "workload": {"records": 1000}});
+    let mut child = start("engine", &request);
+    let pid = child.id();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("measure") {
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "the run reaches its window");
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    terminate(pid);
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    let result: serde_json::Value = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
+    assert_eq!(result["type"], "result");
+    assert_eq!(result["data"]["complete"], false);
+    assert_eq!(result["data"]["state"]["checksum_ok"], true);
+    assert!(result["data"]["operations"].as_u64().unwrap() > 0);
+    let window_s = result["data"]["window_s"].as_f64().unwrap();
+    assert!((0.09..30.0).contains(&window_s), "{window_s}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_run_terminated_before_its_window_has_no_operations() {
+    let request = json!({"window_ms": 100, "warmup_ms": 60_000, "workload": {"records": 1000}});
+    let mut child = start("engine", &request);
+    let mut line = [0];
+    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    terminate(child.id());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let result: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(result["data"]["complete"], false);
+    assert_eq!(result["data"]["operations"], 0);
+    assert_eq!(result["data"]["window_s"], 0.0);
+    assert!(!text.contains("\"interval\""));
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_run_does_not_outlive_its_parent() {
+    // The shell is the parent: it starts the run, says its process id, and is killed.
+    let script = format!(
+        "echo '{{\"window_ms\": 60000, \"workload\": {{\"records\": 1000}}}}' | {ASSAYER} engine \
+         > /dev/null & echo $!; wait"
+    );
+    let mut shell =
+        Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let pid: u32 = line.trim().parse().unwrap();
+    let is_assayer = || {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name.trim() == "assayer"
+    };
+    wait_until("the run's start", is_assayer);
+    std::thread::sleep(Duration::from_millis(100));
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    wait_until("the run's end", || !is_running(pid));
+}
+
+#[test]
+fn a_reader_that_leaves_is_not_an_error() {
+    let mut child = start("facts", &json!({}));
+    drop(child.stdout.take());
+    assert_eq!(finish(child).code, Some(0));
+}
+
+#[test]
+fn the_request_is_read_without_waiting_for_the_end_of_the_stream() {
+    let mut child = Command::new(ASSAYER)
+        .arg("facts")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, b"{}").unwrap();
+    // The stream is still open while the answer is read.
+    let outcome = finish(child);
+    drop(stdin);
+    assert_eq!(outcome.code, Some(0));
+    assert!(outcome.only("result")["cpus"].as_u64().unwrap() > 0);
+}

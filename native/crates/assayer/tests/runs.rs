@@ -1,0 +1,109 @@
+//! Whole runs, short: the state is sound afterwards, and the manifest says what was really chosen.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::run;
+
+const KINDS: [&str; 6] = ["tas", "ttas", "backoff", "ticket", "mcs", "futex"];
+
+fn measured(verb: &str, request: &Value) -> (Value, Value) {
+    let outcome = run(verb, request);
+    assert_eq!(outcome.code, Some(0), "{:?}", outcome.messages);
+    let result = outcome.only("result").clone();
+    assert_eq!(result["complete"], true);
+    assert_eq!(result["errors"], 0, "{request}");
+    assert_eq!(result["state"]["checksum_ok"], true, "{request}");
+    (outcome.only("ready")["manifest"].clone(), result)
+}
+
+fn short(request: Value) -> Value {
+    let mut request = request;
+    let fields = request.as_object_mut().unwrap();
+    fields.insert("warmup_ms".into(), 10.into());
+    fields.insert("window_ms".into(), 40.into());
+    request
+}
+
+#[test]
+fn every_data_cache_with_every_lock_leaves_the_records_whole() {
+    for data_cache in ["one-lock", "partitioned", "lock-free"] {
+        for lock in KINDS {
+            let request = short(json!({
+                "parts": {"data_cache": data_cache, "lock": lock},
+                "workload": {"mix": "a", "records": 1000},
+            }));
+            let (manifest, _) = measured("engine", &request);
+            assert_eq!(
+                (&manifest["lock"], &manifest["data_cache"]),
+                (&lock.into(), &data_cache.into())
+            );
+        }
+    }
+}
+
+#[test]
+fn every_mix_runs_and_inserts_are_kept() {
+    for mix in ["a", "b", "c", "d", "e", "f"] {
+        let workload = json!({"mix": mix, "records": 2000, "operations": 40_000_000});
+        let (_, result) = measured("engine", &short(json!({"workload": workload})));
+        let records = result["state"]["records"].as_u64().unwrap();
+        let inserted =
+            result["by_kind"].get("insert").map_or(0, |kind| kind["operations"].as_u64().unwrap());
+        assert_eq!(records > 2000, ["d", "e"].contains(&mix));
+        assert!(records >= 2000 + inserted);
+    }
+}
+
+#[test]
+fn every_lock_kind_adds_up() {
+    for lock in KINDS {
+        for locks in ["one", "each"] {
+            let request = short(json!({
+                "parts": {"lock": lock}, "workload": {"kind": "lock", "locks": locks}, "threads": 3,
+            }));
+            let (_, result) = measured("micro", &request);
+            assert_eq!(result["latency_of"], "batches of 64");
+        }
+    }
+}
+
+#[test]
+fn padding_is_measured_from_addresses() {
+    for (padding, stride) in [(0, 8), (64, 64), (128, 128)] {
+        let parts = json!({"padding": padding, "data_cache": "partitioned"});
+        let workload = json!({"records": 1000});
+        let (manifest, _) =
+            measured("engine", &short(json!({"parts": parts, "workload": workload})));
+        assert_eq!(manifest["lock_stride_bytes"], stride);
+        let request = json!({"parts": {"padding": padding}, "workload": {"kind": "lock"}});
+        let (manifest, _) = measured("micro", &short(request));
+        assert_eq!(manifest["lock_stride_bytes"], stride);
+    }
+}
+
+#[test]
+fn every_checksum_level_of_this_cpu_is_right_and_named() {
+    for level in ["auto", "bytewise", "slicing8"] {
+        let request = short(json!({"parts": {"crc32c": level}, "workload": {"kind": "crc32c"}}));
+        let (manifest, result) = measured("micro", &request);
+        let used = manifest["crc32c"].as_str().unwrap();
+        assert!(level == "auto" || used == level, "{used}");
+        assert_eq!(result["ran"][0]["role"], "crc32c");
+    }
+}
+
+/// Counts, not times: contention counters see every operation, the histogram only the counted ones.
+#[test]
+fn repeated_operations_are_carried_out_but_not_counted() {
+    for (every, ratio) in [(0, 1.0), (1, 2.0), (4, 1.25)] {
+        let request = json!({
+            "parts": {"repeat_every": every}, "workload": {"records": 1000}, "threads": 1,
+            "warmup_ms": 10, "window_ms": 100,
+        });
+        let (_, result) = measured("engine", &request);
+        let lookups = result["lookups"]["data_cache"].as_f64().unwrap();
+        let seen = lookups / result["operations"].as_f64().unwrap();
+        assert!((seen / ratio - 1.0).abs() < 0.02, "every {every}: {seen}");
+    }
+}

@@ -1,0 +1,57 @@
+//! Running the binary in tests: one request in, an exit code and messages out.
+#![allow(dead_code)] // Each test file uses its own part of this.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+/// The binary under test.
+pub const ASSAYER: &str = env!("CARGO_BIN_EXE_assayer");
+
+/// How a run ended.
+pub struct Outcome {
+    pub code: Option<i32>,
+    pub messages: Vec<Value>,
+}
+
+impl Outcome {
+    /// The data of the only message of a type.
+    pub fn only(&self, kind: &str) -> &Value {
+        let mut found = self.messages.iter().filter(|message| message["type"] == kind);
+        let message = found.next().unwrap_or_else(|| panic!("no {kind} in {:?}", self.messages));
+        assert!(found.next().is_none(), "more than one {kind}");
+        &message["data"]
+    }
+
+    /// The types of all messages, in order.
+    pub fn types(&self) -> Vec<&str> {
+        self.messages.iter().filter_map(|message| message["type"].as_str()).collect()
+    }
+}
+
+/// Starts a verb and gives it its request.
+pub fn start(verb: &str, request: &Value) -> Child {
+    let mut child = Command::new(ASSAYER)
+        .arg(verb)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    stdin.write_all(request.to_string().as_bytes()).expect("the request is read");
+    child
+}
+
+/// Waits for the end.
+pub fn finish(child: Child) -> Outcome {
+    let output = child.wait_with_output().expect("the binary ends");
+    let text = String::from_utf8(output.stdout).expect("messages are UTF-8");
+    let messages = text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON"));
+    Outcome { code: output.status.code(), messages: messages.collect() }
+}
+
+/// Runs a verb to its end.
+pub fn run(verb: &str, request: &Value) -> Outcome {
+    finish(start(verb, request))
+}
