@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use support::{Outcome, run};
+use support::run;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -367,16 +367,12 @@ fn example_file(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "examples", "protocol", &format!("{name}.jsonl")].iter().collect()
 }
 
-fn lines(outcome: &Outcome) -> String {
-    outcome.messages.iter().map(|message| format!("{message}\n")).collect()
-}
-
 #[test]
 fn fresh_output_and_captured_examples_are_what_the_specification_says() {
     for (name, verb, request) in examples() {
         let outcome = run(verb, &request);
         if std::env::var_os("ASSAY_CAPTURE").is_some() {
-            std::fs::write(example_file(name), lines(&outcome)).unwrap();
+            std::fs::write(example_file(name), &outcome.text).unwrap();
         }
         let captured = std::fs::read_to_string(example_file(name)).unwrap();
         let captured = captured.lines().map(|line| serde_json::from_str(line).unwrap());

@@ -59,7 +59,7 @@ fn is_padding(instruction: &Instruction, jump_targets: &BTreeSet<u64>) -> bool {
         Mnemonic::Nop if instruction.len() > 1 => true,
         Mnemonic::Nop => {
             let next = instruction.next_ip();
-            next % 16 == 0 && jump_targets.contains(&next)
+            next.is_multiple_of(16) && jump_targets.contains(&next)
         }
         Mnemonic::INVALID | Mnemonic::Int3 => true,
         _ => false,

@@ -112,7 +112,7 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
     ) -> Result<(), EngineError> {
         let mut session = KeyValueSession::new(self);
         for number in numbers {
-            if number % 1024 == 0 && stop.load(Ordering::Relaxed) {
+            if number.is_multiple_of(1024) && stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             session.insert_record(fnv1a_64(number), &self.values)?;

@@ -144,7 +144,7 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
 
     #[inline(always)]
     fn next(&self, stream: &mut Stream) -> Result<Operation, EngineError> {
-        stream.next().ok_or_else(|| self.store.full())
+        stream.take().ok_or_else(|| self.store.full())
     }
 }
 

@@ -78,7 +78,7 @@ fn one_thread_leaves_what_a_map_would_hold() {
             for _ in 0..200 {
                 session.execute(&mut stream, &mut done).unwrap();
                 for completion in done {
-                    let operation = twin_stream.next().unwrap();
+                    let operation = twin_stream.take().unwrap();
                     assert_eq!((completion.kind, completion.is_error), (operation.kind, false));
                     let field = usize::from(operation.field);
                     match operation.kind {

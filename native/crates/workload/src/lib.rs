@@ -8,11 +8,13 @@ pub mod error;
 pub mod hash;
 pub mod keys;
 pub mod random;
+pub mod stream;
 pub mod values;
 pub mod ycsb;
 pub mod zipf;
 
 pub use error::WorkloadError;
 pub use keys::KeySpace;
+pub use stream::{Plan, Stream};
 pub use values::Values;
-pub use ycsb::{Chooser, Mix, Operation, OperationKind, Parameters, Plan, Stream};
+pub use ycsb::{Chooser, Mix, Operation, OperationKind, Parameters};

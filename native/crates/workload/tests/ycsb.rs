@@ -26,7 +26,7 @@ fn parameters(mix: Mix) -> Parameters {
 fn draw(parameters: Parameters, thread: usize) -> Vec<Operation> {
     let plan = Plan::new(parameters).unwrap();
     let mut stream = plan.stream(thread, 0);
-    (0..plan.inputs_per_thread().min(DRAWS)).map_while(|_| stream.next()).collect()
+    (0..plan.inputs_per_thread().min(DRAWS)).map_while(|_| stream.take()).collect()
 }
 
 fn shares(operations: &[Operation]) -> HashMap<u64, f64> {
@@ -121,7 +121,7 @@ fn mix_d_reads_the_newest_most_often() {
     let mut stream = plan.stream(0, 0);
     let (mut newest_reads, mut reads) = (0_u64, 0_u64);
     for _ in 0..100_000 {
-        let Some(operation) = stream.next() else { break };
+        let Some(operation) = stream.take() else { break };
         match operation.kind {
             OperationKind::Insert => stream.acknowledge(&operation),
             _ => {
@@ -142,7 +142,7 @@ fn keys_that_are_not_inserted_yet_are_drawn_again() {
     let mut stream = plan.stream(0, 0);
     let mut inserted = 0;
     for _ in 0..50_000 {
-        let operation = stream.next().unwrap();
+        let operation = stream.take().unwrap();
         if operation.kind == OperationKind::Insert {
             assert_eq!(operation.number, 10_000 + inserted);
             inserted += 1;

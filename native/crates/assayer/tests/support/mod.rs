@@ -12,6 +12,7 @@ pub const ASSAYER: &str = env!("CARGO_BIN_EXE_assayer");
 /// How a run ended.
 pub struct Outcome {
     pub code: Option<i32>,
+    pub text: String,
     pub messages: Vec<Value>,
 }
 
@@ -48,7 +49,7 @@ pub fn finish(child: Child) -> Outcome {
     let output = child.wait_with_output().expect("the binary ends");
     let text = String::from_utf8(output.stdout).expect("messages are UTF-8");
     let messages = text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON"));
-    Outcome { code: output.status.code(), messages: messages.collect() }
+    Outcome { code: output.status.code(), messages: messages.collect(), text }
 }
 
 /// Runs a verb to its end.

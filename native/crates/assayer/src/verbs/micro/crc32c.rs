@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use assay_primitives::{Arena, Clock, Crc32c, Crc32cLevel};
 use assay_workload::random::Random;
-use assay_workload::ycsb::Extras;
+use assay_workload::stream::Extras;
 
 use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use assay_primitives::locks::{FutexLock, McsLock, TicketLock, Waiting, WordLock};
 use assay_primitives::{Arena, Clock, LockKind, LockTable, RawLock, Waiter};
-use assay_workload::ycsb::Extras;
+use assay_workload::stream::Extras;
 
 use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;
