@@ -24,10 +24,14 @@ from assay.targets import Launch, Measured, OnInterval, Target
 
 @dataclass(frozen=True)
 class Clocks:
-    """Where time comes from: a fake makes the whole pipeline exact and instant."""
+    """Where time comes from: a fake makes the whole pipeline exact and instant.
+
+    `settle` waits for a quiet machine, before a void block is run again.
+    """
 
     monotonic: Callable[[], float]
     wall: Callable[[], str]
+    settle: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,25 @@ from typing import Any
 
 from assay._digest import digest
 from assay._errors import BundleError, VoidError
+from assay.bench.guard import FOREIGN_CPUS
 from assay.bench.journal import Journal
 from assay.bench.life import Clocks, Job, Stopped, live
 from assay.bench.preflight import fit
 from assay.bench.watch import Silent, Watcher
+from assay.host import wait_until_quiet
 from assay.record import Bundle, RunRecord, Step, replayed, verdicts_of
 from assay.study import Absent, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target
 from assay.verdict.ruling import Verdicts
 
-REAL = Clocks(time.monotonic, lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+SETTLE_S = 60.0
+"""How long a void block waits for a quiet machine before it is run again."""
+
+REAL = Clocks(
+    time.monotonic,
+    lambda: datetime.now(UTC).isoformat(timespec="milliseconds"),
+    lambda: wait_until_quiet(FOREIGN_CPUS, SETTLE_S),
+)
 
 STOPPED_BY_USER = "you stopped it"
 
@@ -123,6 +132,9 @@ class _Runner:
     def _steps(self) -> None:
         while (step := self.replay.next()) is not None:
             self.watcher.running(step, 0, 0.0)
+            if step.attempt and step.slot == 0:
+                self.watcher.waiting(SETTLE_S)
+                self.clocks.settle()
             record = self._one(step)
             sized = self.replay.ruling.size is not None
             self.replay.add(record)

@@ -70,9 +70,13 @@ class Plain:
             return
         self.blocks = len(replay.blocks)
         left = format_duration(remaining_s(replay))
-        final = sum(r.word != "undecided" for r in replay.ruling.rows)
-        total = len(replay.ruling.rows)
-        self.say(f"block {self.blocks}: {final} of {total} verdicts, at most {left} left")
+        rows = [r for r in replay.ruling.rows if r.metric == replay.plan.primary]
+        decided = [f"{label(r)} {r.word}" for r in rows if r.word != "undecided"]
+        said = ", ".join(decided) or "nothing decided yet"
+        self.say(f"block {self.blocks}: {said}; at most {left} left")
+
+    def waiting(self, limit_s: float) -> None:
+        self.say(f"waiting for a quiet machine, {format_duration(limit_s)} at most")
 
     def sized(self, sentence: str) -> None:
         self.say(sentence)
@@ -91,6 +95,7 @@ class Terminal:
         self.step: Step | None = None
         self.rate = 0.0
         self.note = ""
+        self.pause = ""
         self.began = time.monotonic()
         self.bar = Progress(
             TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}")
@@ -106,12 +111,17 @@ class Terminal:
 
     def running(self, step: Step, operations: int, spent_s: float) -> None:
         self.step = step
+        self.pause = "" if operations else self.pause
         self.rate = operations / spent_s if spent_s else 0.0
 
     def ran(self, record: RunRecord, replay: Replay) -> None:
         if record.status != "ok":
             text = f"{record.title()} {record.status}: {record.reason}"
             self.console.print(Text(text, style="yellow"))
+
+    def waiting(self, limit_s: float) -> None:
+        self.rate = 0.0
+        self.pause = f"waiting for a quiet machine, {format_duration(limit_s)} at most"
 
     def sized(self, sentence: str) -> None:
         self.note = sentence
@@ -150,6 +160,7 @@ class Terminal:
             where += f", {self.step.arm}"
         if self.rate:
             where += f" {format_quantity(self.rate, metric('throughput').unit)}"
+        where = self.pause or where
         left = f"{format_duration(remaining_s(replay))} left at most" if replay.records else ""
         self.bar.update(
             self.task, completed=done, total=max(planned, done), description=where, left=left

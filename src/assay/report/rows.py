@@ -12,17 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay._units import format_percent
+from assay.changes.declaration import EFFORTS
 from assay.metrics import metric
 from assay.report.answer import as_measured
 from assay.report.text import interval, label
 from assay.study import Plan
 from assay.verdict.ruling import SUITE, Row, Verdicts
-
-EFFORTS = {
-    "A": "trivial",
-    "B": "a setting or a restart",
-    "F": "new hardware",
-}
 
 LOGARITHMIC_ABOVE = 1.0
 """Effects beyond a doubling make a linear axis useless for the small ones beside them."""
@@ -63,9 +58,10 @@ def _row(plan: Plan, row: Row) -> dict[str, Any]:
         "estimate": "" if row.estimate is None else format_percent(row.estimate),
         "blocks": row.blocks,
         "effort": row.effort or "",
+        "effort_text": EFFORTS.get(row.effort or "", ""),
         "dose": [_dose(plan, factor, amount) for factor, amount in row.dose.items()],
         "held": row.witness.held,
-        "evidence": _evidence(row),
+        "evidence": _evidence(plan, row),
         "reason": row.reason,
     }
 
@@ -78,10 +74,19 @@ def _dose(plan: Plan, factor: str, amount: float) -> str:
     return f"{factor}: {text}" if len(plan.factors) > 1 else text
 
 
-def _evidence(row: Row) -> list[str]:
+def _evidence(plan: Plan, row: Row) -> list[str]:
     """What the witnesses saw, the factors that the row changes first."""
-    seen = row.witness.evidence
-    return sorted(seen, key=lambda e: e.split(":")[0] not in row.dose)
+    changed = changed_factors(plan, row)
+    return sorted(row.witness.evidence, key=lambda e: e.split(":")[0] not in changed)
+
+
+def changed_factors(plan: Plan, row: Row) -> set[str]:
+    """The factors whose levels differ between what a row compares."""
+    levels = {a.name: a.levels for a in plan.arms}
+    if row.arm not in levels or row.contrast.against not in levels:
+        return set(row.contrast.of.split(":"))
+    mine, other = levels[row.arm], levels[row.contrast.against]
+    return {f for f, level in mine.items() if other.get(f) != level}
 
 
 def forest(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:

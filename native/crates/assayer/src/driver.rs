@@ -102,7 +102,7 @@ impl Window {
 /// What a worker tells the main thread.
 pub enum Message {
     /// An interval is over for this thread.
-    Interval(usize, Box<Recording>),
+    Interval(usize, Recording),
     /// The thread is through.
     Finished(usize, Box<WorkerReport>),
     /// The thread cannot go on.
@@ -132,8 +132,8 @@ struct Worker<'a> {
     window: Window,
     kinds: usize,
     sender: &'a Sender<Message>,
-    spares: Vec<Box<Recording>>,
-    recording: Box<Recording>,
+    spares: Vec<Recording>,
+    recording: Recording,
     interval: usize,
     interval_end: u64,
     operations: u64,
@@ -161,7 +161,7 @@ pub fn work(
 
 impl<'a> Worker<'a> {
     fn new(kinds: usize, clock: Clock, window: Window, sender: &'a Sender<Message>) -> Self {
-        let new = || Box::new(Recording::new(kinds));
+        let new = || Recording::new(kinds);
         let spares = (0..SPARES).map(|_| new()).collect();
         let interval_end = window.interval_end(0);
         Self {
@@ -225,7 +225,7 @@ impl<'a> Worker<'a> {
     }
 
     fn ship(&mut self) {
-        let next = self.spares.pop().unwrap_or_else(|| Box::new(Recording::new(self.kinds)));
+        let next = self.spares.pop().unwrap_or_else(|| Recording::new(self.kinds));
         let full = std::mem::replace(&mut self.recording, next);
         // The main thread keeps the receiver until every worker is through.
         let _ = self.sender.send(Message::Interval(self.interval, full));

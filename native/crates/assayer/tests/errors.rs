@@ -1,4 +1,5 @@
 //! Wrong requests, missing things: the kind, the exit code, and a message that helps.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! The end of a run: told to stop, left by its parent, left by its reader.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod support;
 

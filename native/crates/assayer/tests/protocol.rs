@@ -3,6 +3,7 @@
 //! reads as well, and fresh output go through the same types.
 //!
 //! `ASSAY_CAPTURE=1 cargo test --release -p assayer --test protocol` captures the examples anew.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 #![allow(dead_code)] // Fields are declared to be checked, not read.
 
 mod support;

@@ -1,4 +1,5 @@
 //! Whole runs, short: the state is sound afterwards, and the manifest says what was really chosen.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod support;
 

@@ -15,7 +15,7 @@ use crate::data_cache::{DataCache, LookUp, Shape};
 use crate::index::{Entry, Index};
 use crate::page::{Layout, Page, PageId};
 use crate::session::KeyValueSession;
-use crate::{Configuration, Engine, EngineError, Selected, Session, State};
+use crate::{Configuration, Engine, EngineError, Selected, Session, State, Visitor};
 
 /// A key-value store of lock kind `L`, index `I` and data cache `D`.
 pub(crate) struct KeyValue<L, I, D> {
@@ -164,7 +164,7 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> Engine for KeyValue<L, I, D> {
         }
     }
 
-    fn visit(&self, see: &mut dyn FnMut(u64, Option<&[&[u8]]>)) {
+    fn visit(&self, see: Visitor<'_>) {
         let mut waiter = Waiter::new(self.waiting);
         let mut copy = vec![0; self.layout.copied_bytes()];
         let mut entries = Vec::with_capacity(VISITED_AT_A_TIME);

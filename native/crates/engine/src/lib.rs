@@ -54,7 +54,7 @@ pub trait Engine: Send + Sync {
 
     /// Shows every record that the index reaches, in key order: the key, and the fields, or `None`
     /// for a row that is not that key's or has a field of the wrong size. No session may be running.
-    fn visit(&self, see: &mut dyn FnMut(u64, Option<&[&[u8]]>));
+    fn visit(&self, see: Visitor<'_>);
 
     /// Checks every record. No session may be running.
     fn state(&self) -> State;
@@ -62,6 +62,9 @@ pub trait Engine: Send + Sync {
     /// What the kernel gave the arena.
     fn memory(&self) -> Result<Mapped, EngineError>;
 }
+
+/// Sees a key and its fields, or `None` for a broken row.
+pub type Visitor<'a> = &'a mut dyn FnMut(u64, Option<&[&[u8]]>);
 
 /// One thread's connection to an engine.
 pub trait Session: Send {

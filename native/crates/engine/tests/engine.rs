@@ -1,4 +1,5 @@
 //! The engine against an obvious twin on one thread, and whole after every mix on many.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,5 @@
 //! The sharded index against a `BTreeMap`.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use std::collections::BTreeMap;
 

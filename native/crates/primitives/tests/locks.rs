@@ -1,5 +1,6 @@
 //! Every lock kind with every hint of this CPU keeps threads apart, also with more threads than
 //! CPUs; and a table lays locks out with the stride asked for.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};

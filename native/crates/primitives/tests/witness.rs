@@ -1,5 +1,6 @@
 //! The witness: the machine code of each slow path holds the hint of its name and no other, and the
 //! function that a `Waiting` calls is the one with that name.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use std::path::Path;
 

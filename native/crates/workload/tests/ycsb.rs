@@ -1,4 +1,5 @@
 //! The generated inputs against YCSB's definitions, computed independently.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use std::collections::HashMap;
 

@@ -1,0 +1,109 @@
+"""Latency quantiles by arm, from the merged histograms of its runs.
+
+The axis of the chart is log10(1 / (1 - q)): every step to the right is another nine, so the tail
+gets the room that it costs. A quantile is shown while at least `BEYOND` operations lie above it;
+past that it would be the story of single operations. The largest value is told in the table.
+
+Source: HdrHistogram V2 encoding, decoded and added by the `hdrh` package.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from hdrh.codec import HdrCookieException, HdrLengthException
+from hdrh.histogram import HdrHistogram
+
+from assay._units import format_quantity
+from assay.record import RunRecord
+from assay.study import Plan
+
+BEYOND = 10
+STEPS_PER_NINE = 12
+TABLE = (0.5, 0.9, 0.99, 0.999, 0.9999)
+
+_UNREADABLE = (
+    TypeError,
+    ValueError,
+    IndexError,
+    binascii.Error,
+    zlib.error,
+    HdrCookieException,
+    HdrLengthException,
+)
+
+
+def latency_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """Quantile curves by case and arm; `runs` are those that count."""
+    groups = []
+    for case in plan.cases:
+        arms = []
+        for index, arm in enumerate(plan.arms):
+            encoded = [
+                r.histogram
+                for r in runs
+                if r.case == case.name and r.arm == arm.name and r.histogram
+            ]
+            merged, unreadable = merge(encoded)
+            if merged is not None and merged.get_total_count():
+                arms.append(_arm(arm.name, index, merged, len(encoded), unreadable))
+        if arms:
+            groups.append({"case": case.name, "arms": arms})
+    return groups
+
+
+def merge(encoded: Sequence[str]) -> tuple[HdrHistogram | None, int]:
+    """One histogram of all, and how many could not be read.
+
+    Histograms grow with what they hold, so the widest takes in the others.
+    """
+    decoded, unreadable = [], 0
+    for text in encoded:
+        try:
+            decoded.append(HdrHistogram.decode(text))
+        except _UNREADABLE:
+            unreadable += 1
+    if not decoded:
+        return None, unreadable
+    widest, *others = sorted(decoded, key=lambda h: -h.highest_trackable_value)
+    for other in others:
+        widest.add(other)
+    return widest, unreadable
+
+
+def quantiles(histogram: HdrHistogram) -> list[tuple[float, float]]:
+    """(q, nanoseconds) along the curve, up to where the operations end."""
+    nines = math.log10(max(1.0, histogram.get_total_count() / BEYOND))
+    steps = [1 - 10 ** (-step / STEPS_PER_NINE) for step in range(int(nines * STEPS_PER_NINE) + 1)]
+    found = histogram.get_percentile_to_value_dict([100 * q for q in steps])
+    return [(q, float(found[100 * q])) for q in steps]
+
+
+def _arm(
+    name: str, index: int, merged: HdrHistogram, histograms: int, unreadable: int
+) -> dict[str, Any]:
+    total = merged.get_total_count()
+    cells = []
+    for q in TABLE:
+        enough = (1 - q) * total >= BEYOND
+        value = merged.get_value_at_percentile(100 * q) if enough else None
+        cells.append({"q": q, "ns": value, "text": _text(value)})
+    return {
+        "arm": name,
+        "index": index,
+        "operations": total,
+        "operations_text": format_quantity(total, ""),
+        "runs": histograms - unreadable,
+        "unreadable": unreadable,
+        "points": [{"q": q, "ns": ns} for q, ns in quantiles(merged) if ns > 0],
+        "cells": cells,
+        "max": _text(merged.get_max_value()),
+    }
+
+
+def _text(nanoseconds: float | None) -> str:
+    return "" if nanoseconds is None else format_quantity(float(nanoseconds), "ns")
