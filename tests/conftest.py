@@ -2,53 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from fakes import FACTS, FakeTarget
-
-from assay.bench import prepare, run
 from assay.record import Bundle
 from assay.study import Study, read
-
-STUDY = """
-name = "fake"
-question = "Does anything help?"
-
-[target]
-kind = "engine"
-
-[workload]
-kind = "ycsb"
-
-[measure]
-primary = "throughput"
-warmup = "100ms"
-window = "300ms"
-also = ["latency_p99"]
-
-[[factor]]
-name = "hint"
-change = "engine.spin_hint"
-on = "pause"
-
-[[factor]]
-name = "cache"
-change = "engine.data_cache"
-
-[design]
-kind = "one-at-a-time"
-
-[decide]
-smallest = "5%"
-margin = "5%"
-budget = "60s"
-"""
+from fakes import STUDY, FakeTarget, run_fake
 
 
 @pytest.fixture
@@ -69,14 +30,6 @@ def study(fake: FakeTarget) -> Study:
 def finished(tmp_path: Path, fake: FakeTarget, study: Study) -> Bundle:
     """A bundle of the study above, run to its end."""
     return run_fake(tmp_path / "bundle", fake, study)
-
-
-def run_fake(folder: Path, fake: FakeTarget, study: Study, seed: int = 7, **options) -> Bundle:
-    """Run a study on a fake target; its bundle."""
-    targets = {"engine": fake}
-    bundle = prepare(study, folder, FACTS, base=Path("."), seed=seed, targets=targets, **options)
-    run(bundle, targets=targets, clocks=fake.clock.clocks())
-    return bundle
 
 
 @pytest.fixture

@@ -17,7 +17,9 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from assay._errors import MissingError, RunError
-from assay.bench import Clocks
+from assay.bench import Clocks, prepare, run
+from assay.record import Bundle
+from assay.study import Study
 from assay.targets import TARGETS, Launch, Measured, OnInterval
 
 HEALTHY: dict[str, Any] = {
@@ -199,9 +201,7 @@ class FakeServer:
 
 def throttled(measured: Measured) -> Measured:
     """The same run with a client that was the limit: one thread busy, the server idle."""
-    return replace(
-        measured, health={**measured.health, "busiest_thread": 0.97, "server_idle": 0.4}
-    )
+    return replace(measured, health={**measured.health, "busiest_thread": 0.97, "server_idle": 0.4})
 
 
 FACTS: dict[str, Any] = {
@@ -213,3 +213,45 @@ FACTS: dict[str, Any] = {
     "kernel": "6.1",
     "distribution": "Debian",
 }
+
+STUDY = """
+name = "fake"
+question = "Does anything help?"
+
+[target]
+kind = "engine"
+
+[workload]
+kind = "ycsb"
+
+[measure]
+primary = "throughput"
+warmup = "100ms"
+window = "300ms"
+also = ["latency_p99"]
+
+[[factor]]
+name = "hint"
+change = "engine.spin_hint"
+on = "pause"
+
+[[factor]]
+name = "cache"
+change = "engine.data_cache"
+
+[design]
+kind = "one-at-a-time"
+
+[decide]
+smallest = "5%"
+margin = "5%"
+budget = "60s"
+"""
+
+
+def run_fake(folder: Path, fake: FakeTarget, study: Study, seed: int = 7, **options) -> Bundle:
+    """Run a study on a fake target; its bundle."""
+    targets = {"engine": fake}
+    bundle = prepare(study, folder, FACTS, base=Path("."), seed=seed, targets=targets, **options)
+    run(bundle, targets=targets, clocks=fake.clock.clocks())
+    return bundle

@@ -109,7 +109,9 @@ def test_nothing_that_is_committed_names_a_machine_or_a_registry() -> None:
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
-    secret = re.compile(r"/(?:work|home|root)/\w|\b(?:pypi|registry|static|index)\.[\w-]+\.(?:org|io)")
+    secret = re.compile(
+        r"/(?:work|home|root)/\w|\b(?:pypi|registry|static|index)\.[\w-]+\.(?:org|io)"
+    )
     for name in listed:
         path = ROOT / name
         if path.is_symlink() or not path.is_file() or "vendor" in path.parts:

@@ -69,7 +69,8 @@ def engines(folder: Path) -> list[psutil.Process]:
     return [
         p
         for p in psutil.process_iter(["name", "environ"])
-        if p.info["name"] == "assayer" and (p.info["environ"] or {}).get("ASSAY_TEST") == str(folder)
+        if p.info["name"] == "assayer"
+        and (p.info["environ"] or {}).get("ASSAY_TEST") == str(folder)
     ]
 
 

@@ -76,9 +76,7 @@ class StudyError(InputError):
             f"{path}:{p.line}:{p.column}: {p.message}\n    next: {p.next_step}"
             for p in self.problems
         ]
-        super().__init__(
-            "\n".join(lines), next_step="mend the study file; nothing was started"
-        )
+        super().__init__("\n".join(lines), next_step="mend the study file; nothing was started")
 
 
 class AlteredError(AssayError):

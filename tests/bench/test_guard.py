@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import HEALTHY, FakeServer, FakeTarget
 
 from assay.bench.guard import void_reason
 from assay.targets import Launch
+from fakes import HEALTHY, FakeServer, FakeTarget
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import STUDY, run_fake
-from fakes import FACTS, FakeTarget, throttled
 
-from assay._errors import MissingError, RestoreError, VoidError
+from assay._errors import AlteredError, MissingError, RestoreError, VoidError
 from assay.bench import Silent, prepare, run
-from assay.record import Bundle, differences, replayed
+from assay.record import Bundle, Replay, differences, replayed
 from assay.study import arms
+from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
 
 
 def rows(bundle: Bundle) -> dict[str, str]:
@@ -146,7 +145,7 @@ def test_a_client_that_stays_throttled_stops_the_study(
 ) -> None:
     """Exit code 4 after three repetitions, saying what disturbed it."""
     fake.script = lambda number, m: throttled(m) if number >= 4 else m
-    with pytest.raises(VoidError, match="void 4 times; .*the client was the limit") as caught:
+    with pytest.raises(VoidError, match=r"void 4 times; .*the client was the limit") as caught:
         run_fake(tmp_path / "b", fake, study)
     assert caught.value.exit_code == 4
     bundle = Bundle.open(tmp_path / "b")
@@ -196,7 +195,9 @@ def test_a_change_without_its_witness_is_invalid_at_once(
 
 def test_a_dose_of_zero_says_not_exercised(tmp_path: Path, fake: FakeTarget, read_study) -> None:
     """A slow-down part that never ran claims no cause."""
-    text = STUDY.replace("engine.spin_hint", "engine.repeat_every").replace('on = "pause"', "on = 9")
+    text = STUDY.replace("engine.spin_hint", "engine.repeat_every").replace(
+        'on = "pause"', "on = 9"
+    )
     bundle = run_fake(tmp_path / "b", fake, read_study(text))
     row = next(r for r in bundle.verdicts().verdicts if r.arm == "hint")
     assert row.reason.startswith("not exercised: the dose of hint was 0")
@@ -309,9 +310,6 @@ def test_two_cases_get_a_verdict_each_and_one_for_the_suite(
 
 def test_a_replay_refuses_a_run_that_the_schedule_does_not_have(finished: Bundle) -> None:
     """A run of another arm in that place."""
-    from assay._errors import AlteredError
-    from assay.record import Replay
-
     replay = Replay(finished.plan)
     first, second = finished.runs()[:2]
     with pytest.raises(AlteredError, match="not what the schedule has there"):

@@ -46,7 +46,7 @@ def test_every_change_says_what_it_is_and_costs(change: Change) -> None:
 
 def test_an_unknown_change_is_answered_with_the_nearest() -> None:
     """And with those that fit the target."""
-    with pytest.raises(ValueError, match="did you mean 'engine.spin_hint'"):
+    with pytest.raises(ValueError, match=r"did you mean 'engine\.spin_hint'"):
         find("engine.spinhint", "engine")
 
 

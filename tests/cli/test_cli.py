@@ -1,4 +1,4 @@
-"""The command line as a user meets it: exit codes, messages, JSON, and nothing on the wrong stream."""
+"""The command line as a user meets it: exit codes, messages, JSON, each on its stream."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import STUDY
 
 from assay.record import Bundle
+from fakes import STUDY
 
 ROOT = Path(__file__).parent.parent.parent
 ASSAY = Path(sys.executable).with_name("assay")
@@ -153,7 +153,9 @@ def test_decide_gives_verdicts_on_anybodys_runs(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "helps" in done.stdout
     assert "warning: " in done.stdout
-    answer = json.loads(assay("decide", tmp_path / "runs.csv", "--baseline", "old", "--json").stdout)
+    answer = json.loads(
+        assay("decide", tmp_path / "runs.csv", "--baseline", "old", "--json").stdout
+    )
     assert answer["value"]["verdicts"][0]["word"] == "helps"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from conftest import STUDY
 
 from assay.study import Absent, Slot, arms, block_order, make_plan
+from fakes import STUDY
 
 
 def names(study) -> list[str]:

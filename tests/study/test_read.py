@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import STUDY
 
 from assay._errors import InputError, StudyError
 from assay.study import arms, locate, read, shipped
+from fakes import STUDY
 
 MISTAKES = {
     "unknown key": ('window = "300ms"', 'windwo = "300ms"', "did you mean 'window'"),
@@ -42,7 +42,7 @@ def test_each_mistake_is_answered_with_its_line_and_a_next_step(mistake: str, re
     before, after, message = MISTAKES[mistake]
     assert before in STUDY
     text = STUDY.replace(before, after, 1)
-    with pytest.raises(StudyError, match="fake.toml:") as caught:
+    with pytest.raises(StudyError, match=r"fake\.toml:") as caught:
         read_study(text)
     assert message in str(caught.value)
     problem = next(p for p in caught.value.problems if message in p.message)
@@ -55,7 +55,9 @@ def test_each_mistake_is_answered_with_its_line_and_a_next_step(mistake: str, re
 
 def test_all_mistakes_are_told_at_once(read_study) -> None:
     """Nobody wants to mend a file ten times."""
-    text = STUDY.replace('window = "300ms"', 'window = "3 x"').replace('margin = "5%"', "margin = 5")
+    text = STUDY.replace('window = "300ms"', 'window = "3 x"').replace(
+        'margin = "5%"', "margin = 5"
+    )
     with pytest.raises(StudyError) as caught:
         read_study(text)
     assert len(caught.value.problems) == 2

@@ -9,7 +9,9 @@ from assay.verdict import Rule, plan_blocks
 from assay.verdict.plan import blocks_for_smallest, study_size
 
 RULE = Rule(0.02, 0.02)
-PILOT = [0.027 * 0.6745] * 8
+SIZES = (0.1, 0.3, 0.5, 0.9999, 1.0001, 1.4, 2.0, 2.6)
+"""Absolute values as noise has them: median 1, spread down to zero."""
+PILOT = [0.027 * 0.6745 * size for size in SIZES]
 
 
 def test_the_plan_is_what_the_formulas_give_by_hand():
@@ -88,3 +90,20 @@ def test_a_plan_without_blocks_is_refused():
     """There is no noise to plan from."""
     with pytest.raises(ValueError, match="at least one block"):
         plan_blocks({"a": []}, RULE, None)
+
+
+def test_a_clear_effect_is_not_taken_for_noise():
+    """A gain of 30 % at 2 % noise beside a change that does nothing: the noise sets the size."""
+    clear = [0.26 + 0.02 * step for step in (-1, 0.4, 1, -0.3, 0.7, -0.8, 0.1, 0.2)]
+    alone = plan_blocks({"a": PILOT}, RULE, None)
+    both = plan_blocks({"a": PILOT, "gain": clear}, RULE, None)
+    assert both.noise["gain"] < 0.05
+    assert both.worst == pytest.approx(alone.worst)
+    assert both.needed_for_margin == alone.needed_for_margin
+
+
+def test_no_sign_reaches_the_plan_even_of_a_clear_effect():
+    """Turning every sign changes nothing: only absolute values are read."""
+    clear = [0.26, 0.27, 0.25, 0.28, 0.24, 0.26, 0.27, 0.25]
+    turned = [-c for c in clear]
+    assert plan_blocks({"g": clear}, RULE, None) == plan_blocks({"g": turned}, RULE, None)

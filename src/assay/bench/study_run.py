@@ -61,7 +61,9 @@ def prepare(
         version=version("assay"),
         seed=int.from_bytes(os.urandom(4)) if seed is None else seed,
         study_sha256=digest(study.text.encode()),
-        base=str(base) if any(f.change.name.startswith("binary.") for f in study.factors.values()) else "",
+        base=str(base)
+        if any(f.change.name.startswith("binary.") for f in study.factors.values())
+        else "",
         overrides=dict(overrides or {}),
         stand_ins={c.target: targets[c.target].stand_in for c in study.cases},
         full=full,

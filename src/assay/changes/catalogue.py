@@ -53,9 +53,7 @@ def _part(  # a table row: one argument a column
     signature: tuple[Prediction, ...] = (),
 ) -> Change:
     levels = _levels(setting, values, needs)
-    return Change(
-        name, text, targets, levels, off, on, witness, effort, dose, signature=signature
-    )
+    return Change(name, text, targets, levels, off, on, witness, effort, dose, signature=signature)
 
 
 def _number(

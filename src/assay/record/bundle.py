@@ -58,7 +58,9 @@ class Bundle:
     @classmethod
     def open(cls, folder: Path) -> Bundle:
         """An existing bundle; BundleError if it is none."""
-        lacking = [n for n in ("study.toml", "plan.json", "runs.jsonl") if not (folder / n).exists()]
+        lacking = [
+            n for n in ("study.toml", "plan.json", "runs.jsonl") if not (folder / n).exists()
+        ]
         if lacking:
             raise BundleError(
                 f"{folder} is not a bundle: it has no {', '.join(lacking)}",
@@ -90,7 +92,7 @@ class Bundle:
         return plan
 
     def runs(self) -> list[RunRecord]:
-        """Every whole line, its place in the chain checked; AlteredError names the first bad run."""
+        """Every whole line, its place in the chain checked; AlteredError names the bad run."""
         previous, found = self._start(), []
         for number, line in enumerate(self._lines()):
             record = _record(number, line)

@@ -53,8 +53,12 @@ class Replay:
     def add(self, record: RunRecord) -> None:
         """Take in the next run; AlteredError if it is not the one the plan has here."""
         step = self.next()
-        if step is None or (record.case, record.arm) != (step.case, step.arm) or (
-            (record.block, record.attempt, record.slot) != (step.block, step.attempt, step.slot)
+        if (
+            step is None
+            or (record.case, record.arm) != (step.case, step.arm)
+            or (
+                (record.block, record.attempt, record.slot) != (step.block, step.attempt, step.slot)
+            )
         ):
             raise AlteredError(
                 f"{record.title()} is not what the schedule has there",
@@ -110,7 +114,9 @@ class Replay:
         self._attempt, self._current, self._spent_s = 0, [], 0.0
         self.ruling = adjudicate(self.plan, self.blocks)
         if not cells:
-            self.stop(f"every run of block {len(self.blocks) - 1} failed: {self.records[-1].reason}")
+            self.stop(
+                f"every run of block {len(self.blocks) - 1} failed: {self.records[-1].reason}"
+            )
 
     def stop(self, why: str) -> None:
         """End the study here: what is not decided stays undecided, for this reason."""

@@ -56,7 +56,7 @@ def by_how_much(row: Row) -> str:
     """The size of an effect whose direction is known: "by 4.5 % to 13.3 %"."""
     measured = as_measured(row)
     ends = [e for e in (measured.low, measured.high) if e is not None]
-    sizes = sorted((abs(e) for e in ends))
+    sizes = sorted(abs(e) for e in ends)
     shown = [format_percent(s, signed=False) for s in sizes]
     if not shown:
         return "by an amount that nothing bounds yet"
@@ -113,7 +113,9 @@ def _none(arms: Sequence[Row], margin: float) -> str:
     if not names:
         return ""
     verb = "makes" if len(names) == 1 else "make"
-    return f"{listed(names)} {verb} no difference larger than {format_percent(margin, signed=False)}."
+    return (
+        f"{listed(names)} {verb} no difference larger than {format_percent(margin, signed=False)}."
+    )
 
 
 def _unsure(arms: Sequence[Row]) -> str:

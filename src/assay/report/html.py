@@ -1,2 +1,63 @@
-def report_html(bundle):
-    return "<!doctype html>"
+"""The HTML report: one file that needs nothing else, from a bundle.
+
+What it says is decided in `view.py`; here it is put into the page. The template escapes
+everything it is given; style, chart library and chart script are ours and go in as they are; the
+data of the charts goes in as JSON in which nothing can end the element it stands in. The page's
+own policy forbids it any request.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from assay.record import Bundle
+from assay.report.view import charts, view
+
+
+def report_html(bundle: Bundle) -> str:
+    """The report of a bundle. AlteredError if its runs are not as they were written."""
+    found = view(bundle)
+    return _environment().get_template("report.html").render(
+        view=found,
+        data=Markup(embedded(charts(found))),
+        style=Markup(_own("templates/report.css")),
+        library=Markup(_own("vendor/plot.js")),
+        script=Markup(_own("templates/charts.js")),
+    )
+
+
+def embedded(data: Any) -> str:
+    """JSON that can stand in a script element: no character of it can begin markup."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def typeset(text: str) -> str:
+    """Numbers as a printer sets them: a real minus sign, and no line end before a percent sign."""
+    text = re.sub(r"(?<![\w.)-])-(?=\d|inf)", "\N{MINUS SIGN}", text)
+    return re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("assay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["typeset"] = typeset
+    return made
+
+
+@cache
+def _own(name: str) -> str:
+    return (resources.files("assay.report") / name).read_text("utf-8")

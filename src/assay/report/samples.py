@@ -141,9 +141,7 @@ def not_counted(runs: Sequence[RunRecord], blocks: int) -> list[dict[str, Any]]:
 
 def tally(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[dict[str, Any]]:
     """Runs per arm: made, counting, set aside, void, failed."""
-    counted = Counter(
-        (r.arm, s) for r, s in zip(runs, statuses(runs, blocks), strict=True)
-    )
+    counted = Counter((r.arm, s) for r, s in zip(runs, statuses(runs, blocks), strict=True))
     return [
         {
             "arm": a.name,

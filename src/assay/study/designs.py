@@ -1,10 +1,10 @@
 """Designs: which arms a study runs. One function each, and one line in the table below.
 
-    arms            the arms the file lists, and the baseline
-    one-at-a-time   the baseline, and each level of each factor alone
-    ladder          factors added one after the other, in the order given
-    factorial       every legal combination of levels
-    sweep           the levels of one numeric factor, in order
+arms            the arms the file lists, and the baseline
+one-at-a-time   the baseline, and each level of each factor alone
+ladder          factors added one after the other, in the order given
+factorial       every legal combination of levels
+sweep           the levels of one numeric factor, in order
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def _sweep(study: Study) -> list[Arm]:
     off = _all_off(study)
     (factor,) = _ordered(study)
     return [
-        Arm(BASELINE if level == factor.off else f"{factor.name}={level}", {**off, factor.name: level})
+        Arm(
+            BASELINE if level == factor.off else f"{factor.name}={level}",
+            {**off, factor.name: level},
+        )
         for level in factor.levels
     ]
 

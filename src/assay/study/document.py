@@ -63,7 +63,9 @@ def _not_toml(said: str, text: str) -> Problem:
     end = (text.count("\n") + 1, 1)
     line, column = (int(found[1]), int(found[2])) if found else end
     reason = said.split(" (at ")[0]
-    return Problem(line, column, f"not TOML: {reason}", "mend the syntax; see toml.io for the rules")
+    return Problem(
+        line, column, f"not TOML: {reason}", "mend the syntax; see toml.io for the rules"
+    )
 
 
 class _Walker:

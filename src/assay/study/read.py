@@ -78,9 +78,7 @@ def _override(values: dict[str, Any], key: str, written: str) -> None:
 class _Reader:
     """Collects every mistake of sense before it gives up."""
 
-    def __init__(
-        self, doc: toml.Document, base: Path, targets: Mapping[str, Target]
-    ) -> None:
+    def __init__(self, doc: toml.Document, base: Path, targets: Mapping[str, Target]) -> None:
         self.doc, self.base, self.targets = doc, base, targets
         self.problems: list[Problem] = []
 
@@ -200,9 +198,7 @@ class _Reader:
                     self.unknown(("factor", index, "requires"), "factor", other, found)
         return found
 
-    def factor(
-        self, path: toml.Path, section: FactorSection, cases: list[Case]
-    ) -> Factor | None:
+    def factor(self, path: toml.Path, section: FactorSection, cases: list[Case]) -> Factor | None:
         try:
             change, levels = self.change(section, cases)
         except ValueError as error:
@@ -226,9 +222,7 @@ class _Reader:
                 return key
         return "change"
 
-    def change(
-        self, section: FactorSection, cases: list[Case]
-    ) -> tuple[Change, dict[str, Level]]:
+    def change(self, section: FactorSection, cases: list[Case]) -> tuple[Change, dict[str, Level]]:
         if section.levels is not None and (section.on is not None or section.off is not None):
             raise ValueError("a factor has levels, or off and on, not both")
         if section.change in GENERIC:
@@ -253,9 +247,7 @@ class _Reader:
         on = (int(change.on) if number else change.on) if section.on is None else section.on
         return {str(off): off, str(on): on}
 
-    def generic(
-        self, section: FactorSection, cases: list[Case]
-    ) -> tuple[Change, dict[str, Level]]:
+    def generic(self, section: FactorSection, cases: list[Case]) -> tuple[Change, dict[str, Level]]:
         if isinstance(section.levels, list):
             levels = {str(v): v for v in section.levels}
         else:
@@ -374,7 +366,9 @@ class _Reader:
             self.wrong(("design",), "the design is empty: no factor, no arm", "add a [[factor]]")
             return
         if study.design == "arms" and not study.arms_listed:
-            self.wrong(("design",), "the design is empty: no arm", "add an [[arm]], or another kind")
+            self.wrong(
+                ("design",), "the design is empty: no arm", "add an [[arm]], or another kind"
+            )
             return
         self.duplicates(study)
         self.legality(study)
@@ -394,7 +388,9 @@ class _Reader:
 
     def legality(self, study: Study) -> None:
         for index, arm in enumerate(study.arms_listed):
-            whole = Arm(arm.name, {f.name: f.off for f in study.factors.values()} | dict(arm.levels))
+            whole = Arm(
+                arm.name, {f.name: f.off for f in study.factors.values()} | dict(arm.levels)
+            )
             self.legal(("arm", index), study, whole)
         if study.design == "arms" or self.problems:
             return

@@ -37,7 +37,12 @@ ENGINE = EmbeddedTarget(
                 ("one-lock", "partitioned", "lock-free"),
             ),
             Parameter(
-                "cache_partitions", "count", "locks of the partitioned data cache", 64, low=1, high=4096
+                "cache_partitions",
+                "count",
+                "locks of the partitioned data cache",
+                64,
+                low=1,
+                high=4096,
             ),
             *HARNESS_SETTINGS,
         )

@@ -30,9 +30,7 @@ LOCK_SETTINGS = (
     Parameter(
         "padding", "count", "bytes between neighbouring locks; 0 is side by side", 64, (0, 64, 128)
     ),
-    Parameter(
-        "pages", "choice", "memory pages of the data", "4k", ("4k", "thp", "hugetlb-2m")
-    ),
+    Parameter("pages", "choice", "memory pages of the data", "4k", ("4k", "thp", "hugetlb-2m")),
     Parameter(
         "repeat_every",
         "count",

@@ -1,9 +1,9 @@
 """The family of a study: every contrast that its design asks about, fixed before the first run.
 
-    arms, one-at-a-time, sweep   each arm against the baseline
-    ladder                       each rung against the rung below
-    factorial                    each cell against the baseline; main effects and interactions
-                                 over the legal cells where every factor has two levels
+arms, one-at-a-time, sweep   each arm against the baseline
+ladder                       each rung against the rung below
+factorial                    each cell against the baseline; main effects and interactions
+                             over the legal cells where every factor has two levels
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ def _effects(plan: Plan) -> list[Contrast]:
     if len(plan.factors) < 2 or any(len(f.levels) != 2 for f in plan.factors.values()):
         return []
     cells: dict[str, Cell] = {
-        a.name: {f: plan.factors[f].levels.index(v) for f, v in a.levels.items()}
-        for a in plan.arms
+        a.name: {f: plan.factors[f].levels.index(v) for f, v in a.levels.items()} for a in plan.arms
     }
     found = []
     for factor in plan.factors:

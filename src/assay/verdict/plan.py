@@ -2,8 +2,10 @@
 
 Asked once, when the first 8 blocks are in. The noise is estimated from absolute contrasts only:
 for a sample that is symmetric about zero, |c| says nothing about the signs, so planning from
-data that are used again for the verdict spends no error. A real effect inflates |c| and makes
-the plan generous; such a study stops early anyway.
+data that are used again for the verdict spends no error. A small effect inflates |c| a little and
+makes the plan generous. A large one shows in the absolute values themselves: they crowd around
+its size instead of spreading down to zero. Such a contrast is called clear: its noise is read
+from the spread of |c|, and it does not set the size of the study, which it will leave early.
 
 The factor 1.25 covers the cost of several looks and the efficiency of ranks, the constants 4 and
 8 the granularity of small samples. All three were found by simulation, not derived.
@@ -30,6 +32,8 @@ _POWER_Z = float(ndtri(0.90))
 _EQUIVALENCE_Z = 2 * float(ndtri(0.95))  # 5 % per side, and 90 % of them when the truth is zero
 _INFLATION = 1.25
 _DECADE = (10, 13, 16, 20, 25, 30, 40, 50, 60, 80)  # study sizes above 100, times powers of ten
+_CLEAR = 3.0  # |c| that many times larger than its own spread; .4 % of pilots without an effect
+_HALF_NORMAL_SD = 0.6028  # standard deviation of |Z|, sqrt(1 - 2/pi)
 _SMALL_SIZES = (8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80)
 
 
@@ -44,6 +48,7 @@ class Plan:
     visible             smallest effect (fraction) that `blocks` see with 90 % power
     capped              the budget allows fewer blocks than the questions need
     smallest            the rule's smallest effect, repeated for `sentence`
+    worst               the noise, as a fraction, that set the size
     """
 
     blocks: int
@@ -53,10 +58,11 @@ class Plan:
     visible: float
     capped: bool
     smallest: float
+    worst: float
 
     def sentence(self) -> str:
         """What to tell a person before the rest of the budget is spent."""
-        noise = max(self.noise.values(), default=0.0)
+        noise = self.worst
         text = (
             f"with {percent(noise)} pair noise, {percent(self.smallest)} needs about "
             f"{self.needed_for_smallest} blocks"
@@ -78,8 +84,10 @@ def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | No
     if not series or any(len(values) == 0 for values in series.values()):
         raise ValueError("a plan needs at least one block of every contrast")
     family = len(series)
-    noise_log = {name: _pilot_noise(values) for name, values in series.items()}
-    worst = max(noise_log.values())
+    pilots = {name: _pilot_noise(values) for name, values in series.items()}
+    noise_log = {name: noise for name, (noise, _) in pilots.items()}
+    open_ones = [noise for noise, is_clear in pilots.values() if not is_clear]
+    worst = max(open_ones or noise_log.values())
     for_smallest = blocks_for_smallest(worst, rule, family)
     for_margin = blocks_for_margin(worst, rule)
     wanted = max(for_smallest, for_margin)
@@ -93,6 +101,7 @@ def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | No
         visible=visible_effect(worst, rule, family, blocks),
         capped=blocks < wanted,
         smallest=rule.smallest,
+        worst=math.expm1(worst),
     )
 
 
@@ -134,6 +143,10 @@ def _detection_z(rule: Rule, family: int) -> float:
     return -float(ndtri(rule.alpha_main / (2 * family))) + _POWER_Z
 
 
-def _pilot_noise(values: Sequence[float]) -> float:
-    """Standard deviation in log units from |c| alone."""
-    return float(np.median(np.abs(np.asarray(values, dtype=np.float64)))) / 0.6745
+def _pilot_noise(values: Sequence[float]) -> tuple[float, bool]:
+    """Standard deviation in log units, and whether an effect is clear, both from |c| alone."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    level = float(np.median(sizes)) / 0.6745
+    spread = float(np.std(sizes, ddof=1)) / _HALF_NORMAL_SD if len(sizes) > 1 else level
+    is_clear = level > _CLEAR * spread
+    return (spread if is_clear else level), is_clear

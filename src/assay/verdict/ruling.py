@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from assay.metrics import metric
 from assay.study import Plan
+from assay.verdict.checks import serial_doubt, slot_doubt, ties_doubt
 from assay.verdict.contrast import Contrast, series
 from assay.verdict.family import family
 from assay.verdict.plan import PILOT_BLOCKS, plan_blocks
@@ -51,7 +52,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class Block:
-    """A complete block: its observations by case and arm (failed ones missing), and its cost."""
+    """A complete block: its observations by case and arm, in the order they ran (failed ones
+    missing), and its cost."""
 
     cells: Mapping[tuple[str, str], Observation]
     took_s: float
@@ -162,7 +164,7 @@ def adjudicate(plan: Plan, blocks: Sequence[Block], stopped: str = "") -> Ruling
     rows += _secondary(plan, contrasts, blocks, rule)
     finished = bool(stopped) or all(finals.values())
     live = _live(plan, contrasts, finals, finished)
-    return Ruling(rows, size, live, finished, _warnings(plan, values))
+    return Ruling(rows, size, live, finished, _warnings(plan, blocks, values))
 
 
 # series
@@ -367,12 +369,29 @@ def _live(
     return frozenset(live)
 
 
-def _warnings(plan: Plan, values: dict[Key, Values]) -> list[str]:
-    found = []
-    for case in plan.cases:
-        if case.stand_in:
-            found.append(f"case {case.name} ran on a stand-in: {case.stand_in}")
-    return found
+def _warnings(plan: Plan, blocks: Sequence[Block], values: dict[Key, Values]) -> list[str]:
+    """Stand-ins, and what the runs themselves show to be doubtful; none changes a verdict."""
+    found = [
+        f"case {case.name} ran on a stand-in: {case.stand_in}"
+        for case in plan.cases
+        if case.stand_in
+    ]
+    doubts = [slot_doubt(*_in_order(plan, blocks, case.name)) for case in plan.cases]
+    for (case, name), series_ in values.items():
+        label = f"{case}: {name}" if len(plan.cases) > 1 else name
+        numbers = [value for _, value in series_]
+        doubts += [serial_doubt(label, numbers), ties_doubt(label, numbers)]
+    return found + [doubt.text for doubt in doubts if doubt is not None]
+
+
+def _in_order(
+    plan: Plan, blocks: Sequence[Block], case: str
+) -> tuple[dict[int, dict[str, float]], dict[int, list[str]]]:
+    """Logs of the primary metric, and the arms of each block in the order they ran."""
+    orders = {
+        index: [arm for of, arm in block.cells if of == case] for index, block in enumerate(blocks)
+    }
+    return _table(blocks, case, plan.primary), orders
 
 
 def recommended(plan: Plan, rows: Sequence[Row]) -> str | None:
@@ -389,11 +408,7 @@ def recommended(plan: Plan, rows: Sequence[Row]) -> str | None:
                 break
             climbed = row.arm
         return climbed
-    helping = [
-        r
-        for r in mine
-        if r.word == Word.HELPS and r.contrast.against == plan.baseline
-    ]
+    helping = [r for r in mine if r.word == Word.HELPS and r.contrast.against == plan.baseline]
     return max(helping, key=lambda r: r.low or 0.0).arm if helping else None
 
 
@@ -430,7 +445,7 @@ def summarise(
         else Planned(
             blocks=size.blocks,
             capped=size.capped,
-            noise=max(size.noise.values(), default=0.0),
+            noise=size.worst,
             visible=size.visible,
             sentence=size.sentence(),
         ),

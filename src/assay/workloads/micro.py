@@ -17,7 +17,9 @@ LOCK = Workload(
                 "one",
                 ("one", "each"),
             ),
-            Parameter("hold", "count", "multiply-adds while the lock is held", 4, low=0, high=10**6),
+            Parameter(
+                "hold", "count", "multiply-adds while the lock is held", 4, low=0, high=10**6
+            ),
             Parameter("gap", "count", "multiply-adds between two pairs", 20, low=0, high=10**6),
         )
     ),
@@ -27,10 +29,6 @@ CRC32C = Workload(
     kind="crc32c",
     text="each thread checksums its own buffer; one operation is one whole buffer",
     parameters=by_name(
-        (
-            Parameter(
-                "buffer_bytes", "size", "size of the buffer", 16384, low=1, high=1 << 30
-            ),
-        )
+        (Parameter("buffer_bytes", "size", "size of the buffer", 16384, low=1, high=1 << 30),)
     ),
 )

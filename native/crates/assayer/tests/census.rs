@@ -68,6 +68,10 @@ fn count(instructions: &[String], is_it: impl Fn(&str) -> bool) -> u64 {
     instructions.iter().filter(|instruction| is_it(instruction)).count() as u64
 }
 
+/// A class, and how objdump writes its instructions.
+#[cfg(target_arch = "x86_64")]
+type Class = (&'static str, fn(&str) -> bool);
+
 /// Every class that objdump shows by its mnemonic alone, in every function of interest.
 #[test]
 #[cfg(target_arch = "x86_64")]
@@ -82,7 +86,7 @@ fn counts_are_those_of_objdump() {
     for function in functions {
         let raw = function["raw"].as_str().unwrap();
         let instructions = &disassembly[raw];
-        let classes: [(&str, fn(&str) -> bool); 6] = [
+        let classes: [Class; 6] = [
             ("pause", |text| text == "pause"),
             ("lock_prefix", |text| text.starts_with("lock ")),
             ("xchg_mem", |text| text.starts_with("xchg") && text.contains('(')),

@@ -1,0 +1,166 @@
+"""What stands around the verdicts: plan, rule, schedule, host, and how to check it all.
+
+Pairs of a term and what it says, ready to print. Host facts come from files of any age, so
+every one may be missing; only scalar facts are shown, and what the host cannot do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay._units import format_duration, format_percent, format_quantity
+from assay.metrics import metric
+from assay.record import RunRecord
+from assay.study import Plan
+from assay.verdict.ruling import Verdicts
+
+Pairs = list[tuple[str, str]]
+
+DESIGNS = {
+    "arms": "arms: the listed arms, each against the baseline",
+    "one-at-a-time": "one at a time: every level of every factor alone, against the baseline",
+    "ladder": "ladder: factors added one after the other, each rung against the one below",
+    "factorial": "factorial: every legal combination of levels",
+    "sweep": "sweep: the levels of one factor, in order, against the first",
+}
+HOST_NAMES = {
+    "cpu_model": "processor",
+    "arch": "architecture",
+    "cpus": "CPUs",
+    "cache_line_bytes": "cache line",
+    "page_bytes": "page",
+    "numa_nodes": "NUMA nodes",
+    "memory_bytes": "memory",
+    "build_id": "build of assayer",
+    "version": "version of assayer",
+    "python": "Python",
+}
+
+
+def plan_pairs(plan: Plan, verdicts: Verdicts, runs: Sequence[RunRecord]) -> Pairs:
+    """The plan and what became of it."""
+    planned = f" of {verdicts.planned.blocks} planned" if verdicts.planned else ""
+    spent = sum(r.took_s for r in runs)
+    budget = f"{format_duration(spent)} of a budget of {format_duration(plan.budget_s)}"
+    primary = metric(plan.primary)
+    pairs = [
+        ("primary metric", f"{plan.primary}: {primary.text}, {primary.better} is better"),
+        ("design", DESIGNS.get(plan.design, plan.design)),
+        ("cases", "; ".join(f"{c.name}: {c.workload} on {c.target}" for c in plan.cases)),
+        ("blocks", f"{verdicts.blocks} complete{planned}; {verdicts.runs} runs"),
+        ("size", verdicts.planned.sentence if verdicts.planned else "not known: too few blocks"),
+        ("time in runs", budget),
+        ("a run", _window(plan)),
+        ("seed", str(plan.seed)),
+        ("order", _order(plan)),
+    ]
+    if plan.overrides:
+        given = ", ".join(f"{k} = {v}" for k, v in plan.overrides.items())
+        pairs.insert(1, ("set on the command line", given))
+    if plan.source:
+        pairs.insert(0, ("where the study comes from", plan.source))
+    return pairs
+
+
+def rule_pairs(plan: Plan) -> Pairs:
+    """The rule, fixed before the first run."""
+    stop = (
+        "all planned blocks are run, then judged once"
+        if plan.full
+        else "judged at looks fixed beforehand; an arm leaves once its verdicts are final"
+    )
+    chance = format_percent(plan.alpha, signed=False)
+    return [
+        ("smallest effect worth having", format_percent(plan.smallest, signed=False)),
+        ("largest difference that counts as none", format_percent(plan.margin, signed=False)),
+        ("chance of any false helps or hurts", f"at most {chance} over the whole study"),
+        ("stopping", stop),
+    ]
+
+
+def _window(plan: Plan) -> str:
+    warmup, window = format_duration(plan.warmup_s), format_duration(plan.window_s)
+    return f"a fresh server, {warmup} of warm-up, then {window} measured"
+
+
+def _order(plan: Plan) -> str:
+    once = "every live arm once" if len(plan.cases) == 1 else "every live arm of every case once"
+    return (
+        f"a block is {once}, in a random order drawn from the seed before the first run; "
+        "a block with a void run is run again in a new order"
+    )
+
+
+# host
+
+
+def host_pairs(host: Mapping[str, Any]) -> Pairs:
+    """The scalar facts of the host, those that people look for first."""
+    names = [*(n for n in HOST_NAMES if n in host), *(n for n in host if n not in HOST_NAMES)]
+    return [
+        (HOST_NAMES.get(name, name.replace("_", " ")), _fact(name, host[name]))
+        for name in names
+        if isinstance(host[name], str | int | float) and host[name] != ""
+    ]
+
+
+def _fact(name: str, value: str | int | float) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_bytes") and isinstance(value, int):
+        return _size(value)
+    return str(value)
+
+
+def _size(value: int) -> str:
+    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value} B"
+
+
+def host_cannot(host: Mapping[str, Any]) -> Pairs:
+    """What the host cannot do or count, and why; empty where it does not say."""
+    can = host.get("can")
+    if not isinstance(can, Mapping):
+        return []
+    return [
+        (name, str(ability.get("why") or "it does not say why"))
+        for name, ability in can.items()
+        if isinstance(ability, Mapping)
+        and not (ability.get("ok") or ability.get("state") == "usable")
+    ]
+
+
+def scope(plan: Plan, host: Mapping[str, Any], runs: int) -> str:
+    """What the answer is about, and so what it is not about."""
+    cases = " and ".join(f"{c.workload} on {c.target}" for c in plan.cases)
+    cpus = host.get("cpus")
+    machine = [host.get("cpu_model"), f"{cpus} CPUs" if cpus else None, host.get("arch")]
+    known = ", ".join(str(m) for m in machine if m)
+    on = f" on one machine ({known})" if known else " on one machine"
+    return f"Measured in {runs} runs of {cases}{on}; nothing is claimed about others."
+
+
+# checking
+
+
+def check(plan: Plan, folder: str, runs: Sequence[RunRecord]) -> dict[str, Any]:
+    """How a stranger checks the report."""
+    return {
+        "verify": f"assay verify {folder}",
+        "again": f"assay run study.toml --seed {plan.seed}",
+        "pairs": [
+            ("Assay", plan.version),
+            ("digest of the last run", runs[-1].digest if runs else "no run was made"),
+            ("digest of the study's text", plan.study_sha256),
+            ("first run began", runs[0].started if runs else ""),
+            ("last run began", runs[-1].started if runs else ""),
+        ],
+    }
+
+
+def operations_text(runs: Sequence[RunRecord]) -> str:
+    """How many operations the runs that count are made of."""
+    return format_quantity(float(sum(r.operations for r in runs)), "")

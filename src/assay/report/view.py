@@ -1,0 +1,181 @@
+"""The view: one plain dict with everything the report says, from a bundle.
+
+The template and the charts read it and compute nothing, so what the page says can be tested
+without a page. A section with nothing to show carries the sentence that says so in `empty`.
+Verdicts are taken as `verdicts.json` has them; where a study was cut off before it wrote them,
+they are recomputed from its runs. Reading the runs checks their chain of digests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from assay._errors import BundleError
+from assay._units import format_percent
+from assay.metrics import metric
+from assay.record import Bundle, RunRecord, replayed, verdicts_of
+from assay.report import particulars
+from assay.report.answer import answer
+from assay.report.latency import latency_groups
+from assay.report.rows import forest, heading, leads, verdict_groups
+from assay.report.samples import (
+    counting,
+    cpu_groups,
+    metric_medians,
+    not_counted,
+    run_groups,
+    statuses,
+    tally,
+    witnesses,
+)
+from assay.study import Plan
+from assay.verdict.ruling import Verdicts
+
+View = dict[str, Any]
+
+
+def view(bundle: Bundle) -> View:
+    """Everything the report of a bundle says."""
+    plan, host, runs = bundle.plan, bundle.host, bundle.runs()
+    verdicts, finished = _verdicts(bundle)
+    counted = counting(runs, verdicts.blocks)
+    return {
+        "study": plan.study,
+        "question": plan.question,
+        "answer": answer(plan, verdicts),
+        "scope": particulars.scope(plan, host, len(runs)),
+        "banners": banners(plan, verdicts, finished),
+        "verdicts": _verdict_section(plan, verdicts),
+        "forest": forest(plan, verdicts),
+        "runs": _run_section(plan, runs, verdicts.blocks),
+        "latency": _latency_section(plan, counted),
+        "cpus": _cpu_section(plan, counted),
+        "metrics": _metric_section(plan, verdicts, counted),
+        "witnesses": witnesses(plan, counted),
+        "plan": {
+            "pairs": particulars.plan_pairs(plan, verdicts, runs),
+            "rule": particulars.rule_pairs(plan),
+            "tally": tally(plan, runs, verdicts.blocks),
+        },
+        "host": {
+            "pairs": particulars.host_pairs(host),
+            "cannot": particulars.host_cannot(host),
+        },
+        "check": particulars.check(plan, bundle.folder.name, runs),
+        "study_text": bundle.study,
+    }
+
+
+CHARTS = ("forest", "runs", "latency", "cpus")
+"""The parts of a view that charts are drawn from."""
+
+
+def charts(found: View) -> dict[str, Any]:
+    """What the page's script needs: the parts of a view that become pictures."""
+    return {name: found[name] for name in CHARTS}
+
+
+def _verdicts(bundle: Bundle) -> tuple[Verdicts, bool]:
+    """The verdicts, and whether the study got as far as writing them."""
+    try:
+        return bundle.verdicts(), True
+    except BundleError:
+        return verdicts_of(replayed(bundle)), False
+
+
+def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, str]]:
+    """What a reader must know before believing anything below."""
+    found = []
+    if not finished:
+        text = "These are the verdicts on the blocks that were complete when this was written."
+        found.append(("unfinished", "This study is not finished", text))
+    stand_ins = {c.name: c.stand_in for c in plan.cases if c.stand_in}
+    for case, stand_in in stand_ins.items():
+        where = f"Case {case} ran on a stand-in" if len(plan.cases) > 1 else "Stand-in"
+        found.append(("stand-in", where, stand_in))
+    if verdicts.stopped:
+        text = f"{verdicts.stopped}. What was not decided by then is undecided."
+        found.append(("stopped", "The study stopped early", text))
+    for absent in verdicts.absent:
+        title = f"Left out: {absent.factor} = {absent.level}"
+        found.append(("absent", title, absent.why))
+    said = [f"case {case} ran on a stand-in: {text}" for case, text in stand_ins.items()]
+    found += [("warning", "Warning", w) for w in verdicts.warnings if w not in said]
+    return [{"kind": kind, "title": title, "text": text} for kind, title, text in found]
+
+
+def _verdict_section(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
+    primary = metric(verdicts.primary)
+    groups = verdict_groups(plan, verdicts)
+    reading = f"Effects are on {verdicts.primary} ({primary.text})"
+    if primary.better == "lower":
+        reading += ", counted so that up is better: +25 % is the old value divided by 1.25"
+    return {
+        "groups": groups,
+        "reading": f"{reading}.",
+        "dose": any(r["dose"] for g in groups for r in g["rows"]),
+        "effort": any(r["effort"] for g in groups for r in g["rows"]),
+        "empty": "" if groups else "There is no verdict: the study compares nothing.",
+        "margin": format_percent(plan.margin, signed=False),
+        "smallest": format_percent(plan.smallest, signed=False),
+    }
+
+
+def _run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> dict[str, Any]:
+    found = statuses(runs, blocks)
+    groups = run_groups(plan, runs, blocks)
+    return {
+        "groups": _headed(plan, groups),
+        "present": sorted(set(found)),
+        "not_counted": not_counted(runs, blocks),
+        "cases": len(plan.cases) > 1,
+        "empty": "" if groups else "No run was made.",
+    }
+
+
+def _latency_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]:
+    groups = latency_groups(plan, counted)
+    empty = "No run that counts recorded a histogram of latencies."
+    drawn = [p for g in groups for a in g["arms"] for p in a["points"]]
+    return {
+        "groups": _headed(plan, groups),
+        "unit": _latency_unit([p["ns"] for p in drawn]),
+        "unreadable": sum(a["unreadable"] for g in groups for a in g["arms"]),
+        "empty": "" if groups else empty,
+    }
+
+
+def _latency_unit(values: Sequence[float]) -> dict[str, Any]:
+    """The unit of the axis: that of the middle of what is drawn, on a log scale."""
+    if not values:
+        return {"divisor": 1.0, "name": "ns", "logarithmic": False}
+    middle = math.sqrt(min(values) * max(values))
+    steps = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+    divisor, name = next((s for s in steps if middle >= s[0]), steps[-1])
+    return {"divisor": divisor, "name": name, "logarithmic": max(values) > 8 * min(values)}
+
+
+def _cpu_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]:
+    groups = cpu_groups(plan, counted)
+    empty = "No run that counts recorded how busy each CPU was."
+    return {"groups": _headed(plan, groups), "empty": "" if groups else empty}
+
+
+def _metric_section(
+    plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]
+) -> dict[str, Any]:
+    medians = metric_medians(plan, counted)
+    found = leads(plan, verdicts)
+    return {
+        "medians": _headed(plan, medians),
+        "operations": particulars.operations_text(counted),
+        **found,
+        "cases": len(plan.cases) > 1,
+        "empty": "" if medians or any(found.values()) else "No run counts, so nothing is shown.",
+    }
+
+
+def _headed(plan: Plan, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [g | {"heading": heading(plan, g["case"])} for g in groups]
