@@ -50,6 +50,10 @@ class Ready(Message):
     manifest: dict[str, Any]
 
 
+class Checked(Message):
+    """A request with `check_only` could be met; nothing was loaded."""
+
+
 class Phase(Message):
     """The run enters load, warmup, measure or stop."""
 
@@ -138,7 +142,7 @@ class Result(Message):
     threads: list[ThreadResult]
     contention: dict[str, Contention]
     lookups: dict[str, int]
-    counters: dict[str, int] = {}
+    executed: int
     ran: list[Ran]
     memory: Memory
     cpus: list[CpuShare]
@@ -172,6 +176,7 @@ class Failure(Message):
 
 _TYPES: dict[str, type[Message]] = {
     "ready": Ready,
+    "checked": Checked,
     "phase": Phase,
     "interval": Interval,
     "health": Health,
@@ -253,7 +258,7 @@ class Session:
             if isinstance(message, Failure):
                 raise as_error(message)
             yield message
-            if isinstance(message, self._result_type):
+            if isinstance(message, self._result_type | Checked):
                 return
         code = self.process.wait()
         raise RunError(

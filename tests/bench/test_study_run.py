@@ -111,7 +111,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(tmp_path: Path, study, fake: Fake
 
     class Impatient(Silent):
         def running(self, step, operations, spent_s) -> None:
-            if step.block == 8 and operations:
+            if step.block == 4 and operations:
                 raise KeyboardInterrupt
 
     targets, clocks = {"engine": fake}, fake.clock.clocks()

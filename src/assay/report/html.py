@@ -24,12 +24,16 @@ from assay.report.view import charts, view
 def report_html(bundle: Bundle) -> str:
     """The report of a bundle. AlteredError if its runs are not as they were written."""
     found = view(bundle)
-    return _environment().get_template("report.html").render(
-        view=found,
-        data=Markup(embedded(charts(found))),
-        style=Markup(_own("templates/report.css")),
-        library=Markup(_own("vendor/plot.js")),
-        script=Markup(_own("templates/charts.js")),
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            view=found,
+            data=Markup(embedded(charts(found))),
+            style=Markup(_own("templates/report.css")),
+            library=Markup(_own("vendor/plot.js")),
+            script=Markup(_own("templates/charts.js")),
+        )
     )
 
 

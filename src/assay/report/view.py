@@ -163,9 +163,7 @@ def _cpu_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]:
     return {"groups": _headed(plan, groups), "empty": "" if groups else empty}
 
 
-def _metric_section(
-    plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]
-) -> dict[str, Any]:
+def _metric_section(plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]) -> dict[str, Any]:
     medians = metric_medians(plan, counted)
     found = leads(plan, verdicts)
     return {

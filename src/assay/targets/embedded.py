@@ -60,7 +60,6 @@ class EmbeddedTarget:
         }
 
     def check(self, launch: Launch) -> None:
-        return  # TEMP
         executable = Path(launch.binary) if launch.binary else None
         request = {**self.request(launch), "check_only": True}
         session = native.Session(self.kind, request, executable=executable)
@@ -92,6 +91,7 @@ class EmbeddedServer:
             )
         self._messages = self._session.messages()
         self._watched = tuple(launch.env)
+        self._parameters = launch.parameters
         self._ready: native.Ready | None = None
         self._result: native.Result | None = None
         self._process: dict[str, Any] = {}
@@ -123,7 +123,8 @@ class EmbeddedServer:
             raise RunError("the server ended without a result")
         if not self._result.state.checksum_ok:
             raise RunError("the data were wrong after the run: the state check failed")
-        return _measured(self._result, health, intervals, self.read_back())
+        buffer_bytes = self._parameters.get("buffer_bytes", 0)
+        return _measured(self._result, health, intervals, self._ready.manifest, buffer_bytes)
 
     def evidence(self) -> Mapping[str, Any]:
         if self._ready is None or self._result is None:
@@ -187,6 +188,7 @@ def _measured(
     health: native.Health,
     intervals: list[native.Interval],
     manifest: Mapping[str, Any],
+    buffer_bytes: int,
 ) -> Measured:
     return Measured(
         complete=result.complete,
@@ -194,7 +196,7 @@ def _measured(
         operations=result.operations,
         errors=result.errors,
         metrics=_metrics(result, manifest),
-        counters=_counters(result),
+        counters=_counters(result, manifest, buffer_bytes),
         histogram=result.histogram,
         intervals=[i.model_dump() for i in intervals],
         threads=[t.model_dump() for t in result.threads],
@@ -243,7 +245,9 @@ def _contention(result: native.Result, cpu_s: float) -> dict[str, float]:
     return found
 
 
-def _counters(result: native.Result) -> dict[str, float]:
+def _counters(
+    result: native.Result, manifest: Mapping[str, Any], buffer_bytes: int
+) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, lock in result.contention.items():
         for field in ("grabs", "waits", "spins"):
@@ -251,4 +255,5 @@ def _counters(result: native.Result) -> dict[str, float]:
     found |= {f"lookups.{name}": n for name, n in result.lookups.items()}
     memory = result.memory
     found["huge_bytes"] = memory.anon_huge_bytes + memory.private_hugetlb_bytes
-    return found | result.counters
+    extra = max(0, result.executed - result.operations) if manifest["repeat_every"] else 0
+    return found | {"repeats": extra, "checksummed_bytes": result.executed * buffer_bytes}

@@ -1,4 +1,4 @@
-//! `assayer`: whatever in Assay must be fast or undisturbed, behind one JSON request and JSON lines.
+//! `assayer`: whatever in Assay must be fast or undisturbed, behind JSON lines.
 //!
 //! This file parses the verb, runs it, and turns its end into an exit code. The wire format is the
 //! doc of `protocol`; the verbs are under `verbs`.

@@ -102,7 +102,7 @@ impl Sample {
     }
 }
 
-/// Releases the workers once everything is ready, with the window, or without one to send them home.
+/// Releases the workers when all are ready: with the window, or without one to send them home.
 struct Gate {
     barrier: Barrier,
     window: OnceLock<Window>,

@@ -3,9 +3,6 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::process::Command;
-
 use serde_json::{Value, json};
 use support::{ASSAYER, run};
 
@@ -44,58 +41,74 @@ fn each_slow_path_of_the_binary_holds_its_hint_and_no_other() {
     }
 }
 
-/// Mnemonics by function, as objdump prints them.
-fn objdump() -> Option<BTreeMap<String, Vec<String>>> {
-    let output =
-        Command::new("objdump").args(["-d", "--no-show-raw-insn", ASSAYER]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let mut functions = BTreeMap::new();
-    let mut current = String::new();
-    for line in text.lines() {
-        if let Some((_, rest)) = line.split_once(" <")
-            && let Some(name) = rest.strip_suffix(">:")
-        {
-            name.clone_into(&mut current);
-        } else if let Some((_, instruction)) = line.split_once(":\t") {
-            let entry: &mut Vec<String> = functions.entry(current.clone()).or_default();
-            entry.push(instruction.trim().to_owned());
+/// The same counts by another disassembler, which is installed for the own architecture only.
+#[cfg(target_arch = "x86_64")]
+mod against_objdump {
+    use std::collections::BTreeMap;
+    use std::process::Command;
+
+    use serde_json::json;
+
+    use super::support::ASSAYER;
+    use super::{census, slow_paths};
+
+    /// Mnemonics by function, as objdump prints them.
+    fn objdump() -> Option<BTreeMap<String, Vec<String>>> {
+        let output =
+            Command::new("objdump").args(["-d", "--no-show-raw-insn", ASSAYER]).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        let mut functions = BTreeMap::new();
+        let mut current = String::new();
+        for line in text.lines() {
+            if let Some((_, rest)) = line.split_once(" <")
+                && let Some(name) = rest.strip_suffix(">:")
+            {
+                name.clone_into(&mut current);
+            } else if let Some((_, instruction)) = line.split_once(":\t") {
+                let entry: &mut Vec<String> = functions.entry(current.clone()).or_default();
+                entry.push(instruction.trim().to_owned());
+            }
         }
+        Some(functions)
     }
-    Some(functions)
-}
 
-fn count(instructions: &[String], is_it: impl Fn(&str) -> bool) -> u64 {
-    instructions.iter().filter(|instruction| is_it(instruction)).count() as u64
-}
+    fn count(instructions: &[String], is_it: impl Fn(&str) -> bool) -> u64 {
+        instructions.iter().filter(|instruction| is_it(instruction)).count() as u64
+    }
 
-/// A class, and how objdump writes its instructions.
-#[cfg(target_arch = "x86_64")]
-type Class = (&'static str, fn(&str) -> bool);
+    /// A class, and how objdump writes its instructions.
+    type Class = (&'static str, fn(&str) -> bool);
 
-/// Every class that objdump shows by its mnemonic alone, in every function of interest.
-#[test]
-#[cfg(target_arch = "x86_64")]
-fn counts_are_those_of_objdump() {
-    let Some(disassembly) = objdump() else { return };
-    let mut names = slow_paths();
-    names.extend(["bytewise", "slicing8", "hardware"].map(|level| format!("assay_crc32c_{level}")));
-    names.push("main".to_owned());
-    let answer = census(&json!({"path": ASSAYER, "symbols": names}));
-    let functions = answer["functions"].as_array().unwrap();
-    assert_eq!(functions.len(), names.len());
-    for function in functions {
-        let raw = function["raw"].as_str().unwrap();
-        let instructions = &disassembly[raw];
-        let classes: [Class; 6] = [
-            ("pause", |text| text == "pause"),
-            ("lock_prefix", |text| text.starts_with("lock ")),
-            ("xchg_mem", |text| text.starts_with("xchg") && text.contains('(')),
-            ("crc32", |text| text.starts_with("crc32")),
-            ("mfence", |text| text.starts_with("mfence")),
-            ("pclmul", |text| text.contains("pclmul")),
-        ];
-        for (class, is_it) in classes {
-            assert_eq!(function["counts"][class], count(instructions, is_it), "{class} in {raw}");
+    /// Every class that objdump shows by its mnemonic alone, in every function of interest.
+    #[test]
+    fn counts_are_those_of_objdump() {
+        let Some(disassembly) = objdump() else { return };
+        let mut names = slow_paths();
+        names.extend(
+            ["bytewise", "slicing8", "hardware"].map(|level| format!("assay_crc32c_{level}")),
+        );
+        names.push("main".to_owned());
+        let answer = census(&json!({"path": ASSAYER, "symbols": names}));
+        let functions = answer["functions"].as_array().unwrap();
+        assert_eq!(functions.len(), names.len());
+        for function in functions {
+            let raw = function["raw"].as_str().unwrap();
+            let instructions = &disassembly[raw];
+            let classes: [Class; 6] = [
+                ("pause", |text| text == "pause"),
+                ("lock_prefix", |text| text.starts_with("lock ")),
+                ("xchg_mem", |text| text.starts_with("xchg") && text.contains('(')),
+                ("crc32", |text| text.starts_with("crc32")),
+                ("mfence", |text| text.starts_with("mfence")),
+                ("pclmul", |text| text.contains("pclmul")),
+            ];
+            for (class, is_it) in classes {
+                assert_eq!(
+                    function["counts"][class],
+                    count(instructions, is_it),
+                    "{class} in {raw}"
+                );
+            }
         }
     }
 }

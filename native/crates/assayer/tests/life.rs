@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use support::{ASSAYER, finish, start};
+use support::{ASSAYER, command, finish, start};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -76,9 +76,11 @@ fn a_run_terminated_before_its_window_has_no_operations() {
 
 #[test]
 fn a_run_does_not_outlive_its_parent() {
+    let runner = std::env::var("ASSAY_RUNNER").unwrap_or_default();
     // The shell is the parent: it starts the run, says its process id, and is killed.
     let script = format!(
-        "echo '{{\"window_ms\": 60000, \"workload\": {{\"records\": 1000}}}}' | {ASSAYER} engine \
+        "echo '{{\"window_ms\": 60000, \"workload\": {{\"records\": 1000}}}}' \
+         | {runner} {ASSAYER} engine \
          > /dev/null & echo $!; wait"
     );
     let mut shell =
@@ -87,8 +89,8 @@ fn a_run_does_not_outlive_its_parent() {
     BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let pid: u32 = line.trim().parse().unwrap();
     let is_assayer = || {
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        name.trim() == "assayer"
+        let name = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        name.contains("assayer\0engine")
     };
     wait_until("the run's start", is_assayer);
     std::thread::sleep(Duration::from_millis(100));
@@ -106,12 +108,8 @@ fn a_reader_that_leaves_is_not_an_error() {
 
 #[test]
 fn the_request_is_read_without_waiting_for_the_end_of_the_stream() {
-    let mut child = Command::new(ASSAYER)
-        .arg("facts")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        command().arg("facts").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut stdin, b"{}").unwrap();
     // The stream is still open while the answer is read.

@@ -24,6 +24,10 @@ struct Envelope {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Checked {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Phase {
     name: String,
 }
@@ -205,6 +209,7 @@ struct RunResult {
     threads: Vec<ThreadResult>,
     contention: BTreeMap<String, Contention>,
     lookups: BTreeMap<String, u64>,
+    executed: u64,
     ran: Vec<Ran>,
     memory: ResultMemory,
     cpus: Vec<CpuShare>,
@@ -323,6 +328,7 @@ fn read_message(example: &str, message: Value) {
     let Envelope { r#type: kind, data } = serde_json::from_value(message).unwrap();
     match (kind.as_str(), example) {
         ("phase", _) => read::<Phase>(data),
+        ("checked", _) => read::<Checked>(data),
         ("ready", "engine") => read::<Ready<EngineManifest>>(data),
         ("ready", "micro-lock") => read::<Ready<LockManifest>>(data),
         ("ready", "micro-crc32c") => read::<Ready<Crc32cManifest>>(data),
@@ -354,6 +360,7 @@ fn examples() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("micro-lock", "micro", short(json!({"workload": {"kind": "lock", "locks": "each"}}))),
         ("micro-crc32c", "micro", short(json!({"workload": {"kind": "crc32c"}}))),
+        ("check", "engine", json!({"check_only": true, "workload": {"records": 2000}})),
         ("facts", "facts", json!({})),
         (
             "census",

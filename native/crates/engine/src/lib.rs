@@ -53,7 +53,7 @@ pub trait Engine: Send + Sync {
     fn selected(&self) -> Selected;
 
     /// Shows every record that the index reaches, in key order: the key, and the fields, or `None`
-    /// for a row that is not that key's or has a field of the wrong size. No session may be running.
+    /// for a row that is not that key's or has a field of the wrong size. No session may run.
     fn visit(&self, see: Visitor<'_>);
 
     /// Checks every record. No session may be running.

@@ -123,7 +123,7 @@ impl Arena {
         let free = pool_count("free_hugepages").saturating_sub(pool_count("resv_hugepages"));
         PrimitiveError::Missing {
             what: format!(
-                "pages `hugetlb-2m`: the arena needs {needed} pages of 2 MiB, {free} are free ({error})"
+                "pages `hugetlb-2m`: {needed} pages of 2 MiB are needed, {free} are free ({error})"
             ),
             next: format!("as root: sysctl -w vm.nr_hugepages={}", pool - free.min(pool) + needed),
         }

@@ -1,4 +1,4 @@
-//! Arenas: what the kernel gave is read back for exactly their mapping, and what it refuses is said.
+//! Arenas: what the kernel gave is read back for exactly their mapping; what it refuses is said.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use assay_primitives::{Arena, PageMode, PrimitiveError};

@@ -55,7 +55,8 @@ const INPUTS_MIN: u64 = 1 << 16;
 const INPUTS_MAX: u64 = 1 << 21;
 
 impl Plan {
-    /// Checks the parameters and computes what all threads share (zeta sums take about 10 ns a key).
+    /// Checks the parameters and computes what all threads share (a zeta sum takes about 10 ns a
+    /// key).
     pub fn new(parameters: Parameters) -> Result<Self, WorkloadError> {
         parameters.validate()?;
         let draw = Draw::new(&parameters);

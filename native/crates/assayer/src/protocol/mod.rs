@@ -26,7 +26,8 @@
 //!  "workload": {"kind": "ycsb", "mix": "c", "records": 100000, "fields": 10, "field_bytes": 100,
 //!               "chooser": "scrambled-10e10", "theta": 0.99, "operations": 1000000,
 //!               "max_scan": 100},
-//!  "threads": 2, "pin": true, "seed": 1, "warmup_ms": 200, "window_ms": 500, "interval_ms": 1000}
+//!  "threads": 2, "pin": true, "seed": 1, "warmup_ms": 200, "window_ms": 500, "interval_ms": 1000,
+//!  "check_only": false}
 //! ```
 //!
 //! * `hint`: `none`, `nop`; on x86-64 also `pause`; on aarch64 also `yield` and `isb`. One of the
@@ -41,12 +42,14 @@
 //! * `pages`: `4k`, `thp`, `hugetlb-2m`.
 //! * `repeat_every`: n > 0 carries out one more operation after every n-th, neither counted nor
 //!   timed as its own: throughput falls to n / (n + 1).
+//! * `check_only`: true tries everything that can be refused (the parts, the memory) and ends with
+//!   one message `checked` `{}`; nothing is loaded or measured.
 //! * `mix`: `a` to `f`. `chooser`: `scrambled-10e10`, `exact`, `uniform`; mix `d` always takes the
 //!   latest. `operations` only sizes the key space for inserts; a run that inserts more ends with a
 //!   usage error.
 //!
-//! Messages, in order (`phase` `load`, `ready`, `phase` `warmup`, `phase` `measure`, `interval` ...,
-//! `health`, `result`):
+//! Messages, in order (`phase` `load`, `ready`, `phase` `warmup`, `phase` `measure`,
+//! `interval` ..., `health`, `result`):
 //!
 //! * `phase` `{"name"}`: what begins now.
 //! * `ready` `{"verb", "pid", "build_id", "manifest"}`: loaded. The manifest says what was really
@@ -61,8 +64,9 @@
 //! * `health` `{"loader": "in-process", "busiest_thread": null, "late_sends": null,
 //!   "asked_per_s": null, "achieved_per_s", "server_idle", "foreign_cpu", "steal",
 //!   "clock_step_ms"}`: `server_idle` is the idle fraction of the CPUs that workers may use,
-//!   `foreign_cpu` the CPUs' worth of other processes' work, `steal` the CPUs' worth of stolen time,
-//!   all over the window; `clock_step_ms` is how far the wall clock moved against the monotonic one.
+//!   `foreign_cpu` the CPUs' worth of other processes' work, `steal` the CPUs' worth of stolen
+//!   time, all over the window; `clock_step_ms` is how far the wall clock moved against the
+//!   monotonic one.
 //! * `result`:
 //!   - `complete`: false if the window was cut short; `window_s`: its real length.
 //!   - `operations`, `errors`: counted in the window; failed operations are part of both.
@@ -74,6 +78,8 @@
 //!     the window, all threads; `waits` are acquisitions that found the lock taken, `spins` the
 //!     hints executed meanwhile (probes where the hint is `none`).
 //!   - `lookups`: `{"data_cache": n}` over the window.
+//!   - `executed`: operations carried out in the window, repetitions included; threads begin and
+//!     end a window between two batches, so it may differ from `operations` by some of those.
 //!   - `ran`: `[{"role": "lock_slow"|"data_cache_lookup"|"crc32c", "address", "calls"}]`: functions
 //!     really called in the window, by link-time address in hexadecimal, for `census`.
 //!   - `memory`: `{"bytes", "anon_huge_bytes", "private_hugetlb_bytes", "kernel_page_bytes"}` of
@@ -91,15 +97,16 @@
 //! * `{"kind": "lock", "locks": "one"|"each", "hold": 4, "gap": 20}`: one operation takes a lock,
 //!   does `hold` multiply-adds on what it guards, releases it and does `gap` more. `each` gives
 //!   every thread its own lock, side by side in the table. Kind and contention class are `lock`;
-//!   64 operations are timed together (fewer after long waits). `checksum_ok`: the counters behind the locks add up.
+//!   64 operations are timed together (fewer after long waits). `checksum_ok`: the counters behind
+//!   the locks add up.
 //! * `{"kind": "crc32c", "buffer_bytes": 16384}`: one operation is the CRC32C of a buffer, each
 //!   thread's own. The kind is `crc32c`, contention is empty. `checksum_ok`: every value was the
 //!   bytewise one. A level the CPU lacks is "missing".
 //!
 //! The manifest has `hint`, `lock`, `spin_limit`, `padding`, `lock_stride_bytes` and `hint_ns` for
-//! `lock`, `crc32c` for `crc32c`, and for both `pages`, `repeat_every`, `threads`, `cpus`, `memory`,
-//! `clock`, `load_s`. `state.records` is the number of operations carried out, warm-up and
-//! repetitions included.
+//! `lock`, `crc32c` for `crc32c`, and for both `pages`, `repeat_every`, `threads`, `cpus`,
+//! `memory`, `clock`, `load_s`. `state.records` is the number of operations carried out, warm-up
+//! and repetitions included.
 //!
 //! # Verb `facts`: this host
 //!

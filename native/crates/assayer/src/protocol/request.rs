@@ -65,6 +65,8 @@ macro_rules! with_schedule {
             window_ms: u64,
             #[serde(default = "default_interval_ms")]
             interval_ms: u64,
+            #[serde(default)]
+            pub check_only: bool,
         }
 
         impl $name {

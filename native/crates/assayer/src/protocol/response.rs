@@ -20,6 +20,9 @@ pub struct Error<'a> {
 }
 
 #[derive(Serialize)]
+pub struct Checked {}
+
+#[derive(Serialize)]
 pub struct Phase<'a> {
     pub name: &'a str,
 }
@@ -180,6 +183,7 @@ pub struct RunResult {
     pub threads: Vec<ThreadResult>,
     pub contention: BTreeMap<&'static str, Contention>,
     pub lookups: BTreeMap<&'static str, u64>,
+    pub executed: u64,
     pub ran: Vec<Ran>,
     pub memory: ResultMemory,
     pub cpus: Vec<CpuShare>,

@@ -14,7 +14,7 @@ use crate::life;
 use crate::measure::Measurement;
 use crate::output::Output;
 use crate::protocol::request::{EngineParts, EngineRequest, Ycsb};
-use crate::protocol::response::{EngineManifest, Phase, Ready, State};
+use crate::protocol::response::{Checked, EngineManifest, Phase, Ready, State};
 
 /// Operations between two looks at the stop flag.
 const BATCH: usize = 16;
@@ -35,6 +35,9 @@ pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
         clock,
     };
     let engine = registry::build(&configuration)?;
+    if request.check_only {
+        return output.write("checked", &Checked {});
+    }
     engine.load(schedule.threads, life::stop_flag())?;
     let kinds = kinds_of(&plan);
     let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name()).collect();

@@ -105,6 +105,7 @@ fn result(
         threads: threads.collect(),
         contention: counts.contention.iter().map(contention).collect(),
         lookups: counts.lookups.iter().copied().collect(),
+        executed: counts.executed,
         ran: ending.ran,
         memory: response::ResultMemory {
             arena: arena_memory(ending.memory),

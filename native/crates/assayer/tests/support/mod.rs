@@ -31,9 +31,19 @@ impl Outcome {
     }
 }
 
+/// The binary as a command. `ASSAY_RUNNER` names what runs it when it is for another architecture,
+/// such as "qemu-aarch64 -cpu max".
+pub fn command() -> Command {
+    let runner = std::env::var("ASSAY_RUNNER").unwrap_or_default();
+    let mut words = runner.split_ascii_whitespace().chain([ASSAYER]);
+    let mut command = Command::new(words.next().expect("there is at least the binary"));
+    command.args(words);
+    command
+}
+
 /// Starts a verb and gives it its request.
 pub fn start(verb: &str, request: &Value) -> Child {
-    let mut child = Command::new(ASSAYER)
+    let mut child = command()
         .arg(verb)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::measure::Measurement;
 use crate::output::Output;
 use crate::protocol::request::{Crc32cWorkload, MicroParts, MicroRequest};
-use crate::protocol::response::{MicroManifest, Phase, Ready, State};
+use crate::protocol::response::{Checked, MicroManifest, Phase, Ready, State};
 use crate::verbs::{Ending, arena_memory, clock_response, own_build_id, ran, result};
 
 /// Buffers between two looks at the stop flag.
@@ -39,6 +39,9 @@ pub fn run(
     let crc32c = Crc32c::new(parts.crc32c)?;
     let room = schedule.threads * (bytes.next_multiple_of(BUFFER_ALIGNMENT) + BUFFER_ALIGNMENT);
     let arena = Arena::new(room, parts.pages)?;
+    if request.check_only {
+        return output.write("checked", &Checked {});
+    }
     let totals = Totals::default();
     let cpus = schedule.cpus();
     let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds: &["crc32c"], clock };

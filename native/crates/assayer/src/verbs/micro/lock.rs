@@ -2,7 +2,8 @@
 //!
 //! One pair takes a few ns, less than a clock read, so 64 of them are timed together and each is
 //! recorded with their mean; fewer when the thread has waited for milliseconds meanwhile, which
-//! happens to fair locks with more threads than CPUs. What a lock guards is a counter of its own cache lines: it proves
+//! happens to fair locks with more threads than CPUs. What a lock guards is a counter on its own
+//! cache lines: it proves
 //! afterwards that no two threads were inside at once, and with a lock for each thread only the
 //! locks themselves can share a cache line.
 
@@ -20,7 +21,7 @@ use crate::failure::Failure;
 use crate::measure::Measurement;
 use crate::output::Output;
 use crate::protocol::request::{LockWorkload, Locks, MicroParts, MicroRequest};
-use crate::protocol::response::{LockManifest, MicroManifest, Phase, Ready, State};
+use crate::protocol::response::{Checked, LockManifest, MicroManifest, Phase, Ready, State};
 use crate::verbs::{Ending, arena_memory, clock_response, own_build_id, ran, result};
 
 /// Pairs that are timed together; `latency_of` names the number.
@@ -78,6 +79,9 @@ fn run_with<L: RawLock>(
     let arena = Arena::new(LockTable::<L>::bytes(count, parts.padding), parts.pages)?;
     let locks = LockTable::<L>::new(&arena, count, parts.padding)
         .ok_or_else(|| anyhow::anyhow!("the arena has no room for {count} locks"))?;
+    if request.check_only {
+        return output.write("checked", &Checked {});
+    }
     let guarded: Vec<Guarded> = (0..count).map(|_| Guarded::default()).collect();
     let executed = AtomicU64::new(0);
     let cpus = schedule.cpus();

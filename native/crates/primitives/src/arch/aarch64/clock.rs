@@ -16,7 +16,11 @@ pub fn stated_hz() -> Option<u64> {
     let hz: u64;
     // SAFETY: CNTFRQ_EL0 is readable from user space under Linux and reading has no effect.
     unsafe {
-        core::arch::asm!("mrs {}, cntfrq_el0", out(reg) hz, options(nomem, nostack, preserves_flags))
+        core::arch::asm!(
+            "mrs {}, cntfrq_el0",
+            out(reg) hz,
+            options(nomem, nostack, preserves_flags),
+        )
     }
     (hz > 0).then_some(hz)
 }
@@ -27,7 +31,11 @@ pub fn ticks() -> u64 {
     let ticks: u64;
     // SAFETY: CNTVCT_EL0 is readable from user space under Linux and reading has no effect.
     unsafe {
-        core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
+        core::arch::asm!(
+            "mrs {}, cntvct_el0",
+            out(reg) ticks,
+            options(nomem, nostack, preserves_flags),
+        )
     }
     ticks
 }

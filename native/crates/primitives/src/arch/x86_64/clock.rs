@@ -1,7 +1,7 @@
 //! The time-stamp counter.
 //!
-//! It counts time only where it is invariant, which CPUID says in leaf 0x8000_0007, EDX bit 8 (AMD64
-//! APM volume 2, 7.10; Intel SDM volume 3, "Invariant TSC").
+//! It counts time only where it is invariant, which CPUID says in leaf 0x8000_0007, EDX bit 8
+//! (AMD64 APM volume 2, 7.10; Intel SDM volume 3, "Invariant TSC").
 
 use core::arch::x86_64::{__cpuid, _rdtsc};
 
