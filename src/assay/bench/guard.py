@@ -31,9 +31,9 @@ def void_reason(measured: Measured) -> str:
     """Why a run cannot count, or nothing. All reasons that hold are named."""
     health = measured.health
     reasons = [*_client(health), *_machine(health)]
-    tried = measured.operations + measured.errors
-    if measured.errors > ERRORS * tried:
-        reasons.append(f"{100 * measured.errors / tried:.2g} % of operations failed")
+    if measured.errors > ERRORS * measured.operations:
+        share = measured.errors / max(measured.operations, 1)
+        reasons.append(f"{100 * share:.2g} % of operations failed")
     return "; ".join(reasons)
 
 

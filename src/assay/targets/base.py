@@ -36,7 +36,8 @@ class Measured:
 
     `metrics` by name in the units of `assay.metrics`; `counters` are totals of
     the window, families with a dot; `histogram` and those in `intervals` are
-    HdrHistogram V2, deflated, base64, in ns; `health` feeds the guard.
+    HdrHistogram V2, deflated, base64, in ns; `health` feeds the guard; `errors`
+    are operations that failed, a part of `operations`.
     """
 
     complete: bool
