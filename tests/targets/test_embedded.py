@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,15 +137,50 @@ def test_the_census_agrees_with_objdump(tmp_path: Path) -> None:
     assert sum(f"\t{PAUSE}" in line for line in body) == function["counts"][PAUSE] == 1
 
 
-def test_hugetlb_with_an_empty_pool_is_missing_and_says_the_remedy() -> None:
-    """Before any run, with the number of pages in the command."""
-    made = launch("engine", "ycsb", pages="hugetlb-2m")
-    if any(p.bytes == 2 << 20 and p.free > 0 for p in FACTS.huge_pages):
-        TARGETS["engine"].check(made)
+POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+
+
+@pytest.fixture
+def empty_pool() -> None:
+    """The machine must have no free huge page: a test that cannot say no proves nothing."""
+    free = sum(p.free for p in native.facts().huge_pages if p.bytes == 2 << 20)
+    assert free == 0, "this machine has free 2 MiB pages; release them to run this test"
+
+
+@pytest.fixture
+def filled_pool() -> Iterator[bool]:
+    """64 more huge pages, given back afterwards; False where this user may not ask for them."""
+    try:
+        before = POOL.read_text()
+        POOL.write_text(str(int(before) + 64))
+    except OSError:
+        yield False
         return
+    yield int(POOL.read_text()) >= int(before) + 64
+    POOL.write_text(before)
+
+
+def test_hugetlb_with_an_empty_pool_is_missing_and_says_the_remedy(empty_pool: None) -> None:
+    """Before any run, with the number of pages in the command."""
     with pytest.raises(MissingError) as caught:
-        TARGETS["engine"].check(made)
+        TARGETS["engine"].check(launch("engine", "ycsb", pages="hugetlb-2m"))
     assert "nr_hugepages" in caught.value.next_step
+
+
+def test_hugetlb_is_witnessed_where_it_can_be_had_and_refused_elsewhere(
+    filled_pool: bool, tmp_path: Path
+) -> None:
+    """Private_Hugetlb present with the change, absent without."""
+    made = launch("engine", "ycsb", pages="hugetlb-2m")
+    if not filled_pool:
+        with pytest.raises(MissingError):
+            TARGETS["engine"].check(made)
+        return
+    measured, evidence = run("engine", made, tmp_path)
+    assert judge("engine.pages", "hugetlb-2m", evidence)
+    assert not judge("engine.pages", "4k", evidence)
+    assert not judge("engine.pages", "thp", evidence)
+    assert measured.counters["huge_bytes"] > 0
 
 
 def test_an_instruction_of_another_processor_is_missing() -> None:

@@ -13,6 +13,7 @@ from assay._units import format_percent
 from assay.metrics import metric
 from assay.report.text import interval, label
 from assay.study import Plan
+from assay.verdict.rule import percent
 from assay.verdict.ruling import SUITE, Row, Verdicts
 
 
@@ -103,19 +104,14 @@ def _others(verdicts: Verdicts, arms: Sequence[Row]) -> list[str]:
         said.append(f"Also shown to help: {listed(parts)}.")
     elif helping:
         parts = [f"{label(r)} {moves(r)}" for r in helping]
-        said.append(f"{listed(parts)}, but no arm can be recommended as a whole.")
+        said.append(f"Shown to help, though no arm is recommended: {listed(parts)}.")
     said += [f"Do not take {label(r)}: it {moves(r)}." for r in _of(arms, "hurts")]
     return said
 
 
 def _none(arms: Sequence[Row], margin: float) -> str:
     names = [label(r) for r in _of(arms, "no difference")]
-    if not names:
-        return ""
-    verb = "makes" if len(names) == 1 else "make"
-    return (
-        f"{listed(names)} {verb} no difference larger than {format_percent(margin, signed=False)}."
-    )
+    return f"No difference larger than {percent(margin)}: {listed(names)}." if names else ""
 
 
 def _unsure(arms: Sequence[Row]) -> str:
@@ -131,10 +127,9 @@ def _invalid(arms: Sequence[Row]) -> str:
     names = [label(r) for r in _of(arms, "invalid")]
     if not names:
         return ""
-    has = "has" if len(names) == 1 else "have"
     return (
-        f"{listed(names)} {has} no valid verdict: what was to be compared "
-        "was not seen in force in every run."
+        f"No valid verdict, because what was compared was not seen in force in every run: "
+        f"{listed(names)}."
     )
 
 
@@ -142,9 +137,9 @@ def _combined(row: Row) -> str:
     """What an interaction means for taking both; empty while it is not decided."""
     both = " and ".join(row.contrast.of.split(":"))
     said = {
-        "helps": f"{both} together bring more than the two apart would.",
-        "hurts": f"{both} together bring less than the two apart would.",
-        "no difference": f"{both} do not depend on each other: their effects simply add up.",
+        "helps": f"Together, {both} bring more than the two apart would.",
+        "hurts": f"Together, {both} bring less than the two apart would.",
+        "no difference": f"What {both} do apart simply adds up.",
     }
     return said.get(row.word, "")
 
@@ -174,7 +169,7 @@ def _placebos(plan: Plan) -> set[str]:
 def _placebo(row: Row) -> str:
     if row.word in ("helps", "hurts"):
         return (
-            f"{row.arm} is a placebo and cannot matter, yet it {row.word}: "
+            f"The placebo {row.arm} cannot matter, yet it {row.word}: "
             "trust none of this before that is explained."
         )
     return ""

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay._units import format_duration, format_percent, format_quantity
+from assay._units import format_duration, format_quantity
 from assay.metrics import metric
 from assay.record import RunRecord
 from assay.study import Plan
+from assay.verdict.rule import percent
 from assay.verdict.ruling import Verdicts
 
 Pairs = list[tuple[str, str]]
@@ -70,10 +71,10 @@ def rule_pairs(plan: Plan) -> Pairs:
         if plan.full
         else "judged at looks fixed beforehand; an arm leaves once its verdicts are final"
     )
-    chance = format_percent(plan.alpha, signed=False)
+    chance = percent(plan.alpha)
     return [
-        ("smallest effect worth having", format_percent(plan.smallest, signed=False)),
-        ("largest difference that counts as none", format_percent(plan.margin, signed=False)),
+        ("smallest effect worth having", percent(plan.smallest)),
+        ("largest difference that counts as none", percent(plan.margin)),
         ("chance of any false helps or hurts", f"at most {chance} over the whole study"),
         ("stopping", stop),
     ]

@@ -106,6 +106,7 @@ def forest(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
         "smallest": plan.smallest,
         "domain": _domain(reach, logarithmic),
         "logarithmic": logarithmic,
+        "words": sorted({r.word for r in rows}),
         "empty": _nothing_to_draw(rows, known),
     }
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay._errors import BundleError
-from assay._units import format_percent
 from assay.metrics import metric
 from assay.record import Bundle, RunRecord, replayed, verdicts_of
 from assay.report import particulars
@@ -31,6 +30,7 @@ from assay.report.samples import (
     witnesses,
 )
 from assay.study import Plan
+from assay.verdict.rule import percent
 from assay.verdict.ruling import Verdicts
 
 View = dict[str, Any]
@@ -118,8 +118,8 @@ def _verdict_section(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
         "dose": any(r["dose"] for g in groups for r in g["rows"]),
         "effort": any(r["effort"] for g in groups for r in g["rows"]),
         "empty": "" if groups else "There is no verdict: the study compares nothing.",
-        "margin": format_percent(plan.margin, signed=False),
-        "smallest": format_percent(plan.smallest, signed=False),
+        "margin": percent(plan.margin),
+        "smallest": percent(plan.smallest),
     }
 
 
@@ -128,6 +128,10 @@ def _run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> dict[str
     groups = run_groups(plan, runs, blocks)
     return {
         "groups": _headed(plan, groups),
+        "axis": f"{plan.primary}, {groups[0]['unit']}"
+        if groups and groups[0]["unit"]
+        else plan.primary,
+        "full": plan.full,
         "present": sorted(set(found)),
         "not_counted": not_counted(runs, blocks),
         "cases": len(plan.cases) > 1,

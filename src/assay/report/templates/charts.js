@@ -2,7 +2,7 @@
 
    A chart is a function (section, group, width) -> figure; `draw` puts it where the page has a
    place for it, and again when the width changes. Shapes carry what colours carry. Every mark
-   that stands for data has an aria-label, by which readers and tests find it.
+   that stands for data has an aria-description, by which readers and tests find it.
    Not here: any number that Python did not compute. */
 
 "use strict";
@@ -70,7 +70,7 @@ window.addEventListener("error", (event) => {
     return Plot.plot({
       ...common(width, `effects ${group.heading}`),
       height: rows.length * (narrow ? 48 : 34) + 54,
-      marginLeft, marginRight: narrow ? 10 : 104, marginTop: 8, marginBottom: 42,
+      marginLeft, marginRight: narrow ? 10 : 116, marginTop: 8, marginBottom: 42,
       x: {
         domain: [at(left), at(right)],
         label: null,
@@ -90,7 +90,7 @@ window.addEventListener("error", (event) => {
           y: "index", stroke: (row) => colour(row.word), strokeWidth: 2.5,
           x1: (row) => at(row.low === null ? left : row.low),
           x2: (row) => at(row.high === null ? right : row.high),
-          ariaLabel: "interval",
+          ariaDescription: "interval",
         }),
         Plot.text(arrows, {
           x: (a) => at(a.at), y: "index", text: "glyph", fill: (a) => colour(a.word), fontSize: 17,
@@ -116,7 +116,7 @@ window.addEventListener("error", (event) => {
       : { stroke: colour(word), strokeWidth: 2.2, fill: word === "invalid" ? "none" : "var(--paper)" };
     return Plot.dot(rows.filter((row) => row.word === word && row.estimate !== null), {
       x: (row) => at(row.estimate), y: "index", r: 5.5, symbol: shape.symbol,
-      rotate: shape.rotate || 0, ...paint, ariaLabel: `estimate, ${word}`,
+      rotate: shape.rotate || 0, ...paint, ariaDescription: `estimate, ${word}`,
       title: (row) => `${row.label}: ${word} ${row.interval}`,
     });
   }
@@ -149,17 +149,17 @@ window.addEventListener("error", (event) => {
         domain: [group.blocks[0].first - 1, group.blocks.at(-1).last + 1], nice: false,
         label: "run", ticks: narrowTicks(width, group.blocks.at(-1).last), tickFormat: "d",
       },
-      y: { domain, label: values.length ? group.unit : null, ticks: 3, nice: false },
+      y: { domain, label: null, ticks: 3, nice: false },
       fy: { domain: group.arms, axis: null, padding: 0.22 },
       marks: [
         Plot.rect(striped, {
           x1: (b) => b.first - 0.5, x2: (b) => b.last + 0.5, fill: "var(--stripe)",
-          ariaLabel: "block", title: (b) => `block ${b.block}`,
+          ariaDescription: "block", title: (b) => `block ${b.block}`,
         }),
         ...(values.length ? medians(arms, base) : []),
         ...Object.entries(STATUSES).map(([status, look]) =>
           Plot.dot(points.filter((p) => p.status === status), {
-            x: "run", y: "y", fy: "arm", title: "title", ...look, ariaLabel: `run, ${status}`,
+            x: "run", y: "y", fy: "arm", title: "title", ...look, ariaDescription: `run, ${status}`,
           })),
         Plot.text(arms, {
           fy: "arm", text: "arm", frameAnchor: "top-left", dy: -14, dx: 0, fill: INK,
@@ -188,7 +188,7 @@ window.addEventListener("error", (event) => {
   const nines = (q) => -Math.log10(1 - q);
 
   function latency(section, group, width) {
-    const { divisor, name, logarithmic } = section.unit;
+    const { divisor, logarithmic } = section.unit;
     const points = group.arms.flatMap((arm) => arm.points.map((p) => ({
       index: arm.index, x: nines(p.q), y: p.ns / divisor,
     })));
@@ -202,23 +202,23 @@ window.addEventListener("error", (event) => {
     return Plot.plot({
       ...common(width, `latency ${group.heading}`),
       height: width < NARROW ? 280 : 340,
-      marginLeft: 52, marginRight: 24, marginTop: 24, marginBottom: 36,
+      marginLeft: 52, marginRight: 24, marginTop: 12, marginBottom: 36,
       x: {
         domain: [0, end], label: "operations at most this slow", ticks: [...labels.keys()],
         tickFormat: (x) => labels.get(x), grid: true,
       },
       y: {
-        type: logarithmic ? "log" : "linear", label: name, grid: true,
-        nice: true, ticks: 5, ...(logarithmic ? { tickFormat: "~g" } : {}),
+        type: logarithmic ? "log" : "linear", label: null, grid: true,
+        ticks: 5, nice: true, ...(logarithmic ? { tickFormat: "~g" } : {}),
       },
       marks: [
         Plot.line(points, {
           x: "x", y: "y", z: "index", stroke: (p) => armColour(p.index), strokeWidth: 1.8,
-          ariaLabel: "quantiles",
+          ariaDescription: "quantiles",
         }),
         ...group.arms.map((arm) => Plot.dot(marked.filter((m) => m.index === arm.index), {
           x: "x", y: "y", r: 4, symbol: armSymbol(arm.index), fill: armColour(arm.index),
-          title: "title", ariaLabel: `quantile, ${arm.arm}`,
+          title: "title", ariaDescription: `quantile, ${arm.arm}`,
         })),
       ],
     });
@@ -267,11 +267,11 @@ window.addEventListener("error", (event) => {
       marks: [
         Plot.ruleY(dots, {
           y: "cpu", x1: "low", x2: "high", fy: "arm", stroke: SOFT, strokeWidth: few ? 2 : 1,
-          ariaLabel: "range",
+          ariaDescription: "range",
         }),
         Plot.dot(dots, {
           x: "mean", y: "cpu", fy: "arm", r: few ? 4 : 2.2, fill: "var(--dot)", title: "title",
-          ariaLabel: "CPU",
+          ariaDescription: "CPU",
         }),
         Plot.text(group.arms, {
           fy: "arm", text: "arm", frameAnchor: "top-left", dy: -14, dx: few ? -40 : 0, fill: INK,
