@@ -19,14 +19,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from fakes import FACTS, FakeTarget, histogram, throttled
-
 from assay._errors import VoidError
 from assay.bench import prepare, run
 from assay.record import Bundle
 from assay.report.html import report_html
 from assay.study import read
 from assay.targets import Measured
+from fakes import FACTS, FakeTarget, histogram, throttled
 
 HEAD = """
 name = "cache-and-hint"
@@ -105,7 +104,9 @@ def made(
 
 def cases(text: str) -> str:
     """The study with two cases in place of its one."""
-    text = text.replace('[target]\nkind = "engine"\n\n[workload]\nkind = "ycsb"\n', "")
+    text = text.replace('"60s"', '"5min"').replace(
+        '[target]\nkind = "engine"\n\n[workload]\nkind = "ycsb"\n', ""
+    )
     both = "".join(
         f'\n[[case]]\nname = "{name}"\ntarget = {{kind = "engine"}}\n'
         f'workload = {{kind = "ycsb", mix = "{mix}"}}\n'
@@ -147,22 +148,23 @@ LADDER = (HEAD + CACHE + PADDING + TAIL).replace(
     '"one-at-a-time"', '"ladder"\norder = ["cache", "padding"]'
 )
 TARGET = partial(FakeTarget, effect=effect)
+CASES = partial(FakeTarget, effect=lambda s, e: effect(s, e) if s["hint"] == "none" else 1.2)
 GREAT = partial(FakeTarget, effect=lambda s, e: 9.0 if s["data_cache"] == "lock-free" else 1.02)
 
 SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "plain": lambda f: made(f, PLAIN),
     "factorial": lambda f: made(f, FACTORIAL),
     "ladder": lambda f: made(f, LADDER),
-    "cases": lambda f: made(f, cases(PLAIN), TARGET(stand_in="the engine stands for a server")),
+    "cases": lambda f: made(f, cases(PLAIN), CASES(stand_in="the engine stands for a server")),
     "voids": lambda f: made(f, PLAIN, TARGET(script=disturbed)),
     "failures": lambda f: made(f, PLAIN, TARGET(broken=failing)),
     "stopped": lambda f: made(f, PLAIN, TARGET(script=always_throttled, noise=0.1)),
     "invalid": lambda f: made(f, PLAIN, TARGET(lies={"padding": 64, "lock_stride_bytes": 64})),
-    "latency": lambda f: made(f, PLAIN.replace('"throughput"', '"latency_p99"', 1)),
+    "latency": lambda f: made(f, lower(PLAIN)),
     "wide": lambda f: made(f, PLAIN, GREAT(script=wide), facts={**FACTS, "cpus": 64, "can": CAN}),
     "empty": lambda f: made(f, PLAIN, runs=False),
     "unmeasured": lambda f: made(f, PLAIN, TARGET(script=quiet), facts={**LEAST}),
-    "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"10s"'), TARGET(noise=0.2)),
+    "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"30s"'), TARGET(noise=0.2)),
     "evil": lambda f: made(f, evil(PLAIN), TARGET(stand_in=f"stand-in {EVIL}")),
 }
 CAN = {
@@ -171,6 +173,15 @@ CAN = {
     "numa": {"ok": True, "why": ""},
 }
 LEAST = {"arch": "x86_64", "cpu_features": []}
+
+
+def lower(text: str) -> str:
+    """The same study about a metric of which less is better."""
+    return (
+        text.replace('"latency_p99"', '"-"')
+        .replace('"throughput"', '"latency_p99"')
+        .replace('"-"', '"throughput"')
+    )
 
 
 def evil(text: str) -> str:
@@ -203,11 +214,18 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(tmp_path_factory.mktemp("reports"))
 
 
-CHROMIUM = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
-    "--disable-background-networking --disable-component-update --disable-sync "
-    "--virtual-time-budget=5000"
-).split()
+CHROMIUM = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--virtual-time-budget=5000",
+]
 
 
 @dataclass

@@ -18,7 +18,7 @@ from assay.bench.journal import Journal, witness
 from assay.changes import Application, applied_values
 from assay.metrics import metric
 from assay.record import RunRecord, Step, WitnessRecord
-from assay.study import Arm, Study, launch_of, workload_seed
+from assay.study import Arm, Study, workload_seed
 from assay.targets import Launch, Measured, OnInterval, Target
 
 
@@ -57,7 +57,7 @@ class Stopped(AssayError):
 def live(job: Job) -> RunRecord:
     """One run, from start to stop, as a record: ok, void or failed."""
     case = next(c for c in job.study.cases if c.name == job.step.case)
-    launch = launch_of(job.study, case, job.arm, seed=workload_seed(job.seed, job.step.block))
+    launch = job.study.launch(case, job.arm, seed=workload_seed(job.seed, job.step.block))
     application = job.study.application(job.arm)
     started, began = job.clocks.wall(), job.clocks.monotonic()
     try:

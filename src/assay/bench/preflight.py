@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay._errors import InputError, MissingError
-from assay.study import BASELINE, Absent, Arm, Factor, Study, arms, launch_of
+from assay.study import BASELINE, Absent, Arm, Factor, Study, arms
 from assay.targets import Target
 
 
@@ -52,7 +52,7 @@ def _first_refused(study: Study, targets: Mapping[str, Target]) -> Absent | None
     """The first level that a target refuses on this host; None when every arm can start."""
     for arm in arms(study):
         for case in study.cases:
-            launch = launch_of(study, case, arm, seed=1)
+            launch = study.launch(case, arm, seed=1)
             try:
                 targets[case.target].check(launch)
             except MissingError as error:

@@ -24,7 +24,7 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     said = [_recommended(plan, verdicts, arms)]
     said += _others(verdicts, arms)
     said += [_none(arms, plan.margin), _unsure(arms), _invalid(arms)]
-    said += [_combined(r) for r in rows if ":" in r.contrast.of and not r.arm]
+    said += [_combined(r, plan.margin) for r in rows if ":" in r.contrast.of and not r.arm]
     said += _by_case(plan, verdicts, arms)
     said += [_placebo(r) for r in arms if r.arm in _placebos(plan)]
     return [s for s in said if s]
@@ -33,7 +33,17 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
 def headline(plan: Plan, verdicts: Verdicts) -> list[Row]:
     """The primary rows that the answer is about: of the suite where there are several cases."""
     case = SUITE if len(plan.cases) > 1 else plan.cases[0].name
-    return [r for r in verdicts.verdicts if r.metric == verdicts.primary and r.case == case]
+    return [r for r in primary(verdicts) if r.case == case]
+
+
+def primary(verdicts: Verdicts) -> list[Row]:
+    """The rows that are verdicts; a study may watch its primary metric as a lead as well."""
+    return [r for r in verdicts.verdicts if r.metric == verdicts.primary and not is_lead(r)]
+
+
+def is_lead(row: Row) -> bool:
+    """Whether a row only suggests."""
+    return row.strength == "suggests"
 
 
 def as_measured(row: Row) -> Row:
@@ -90,7 +100,8 @@ def _recommended(plan: Plan, verdicts: Verdicts, arms: Sequence[Row]) -> str:
             return ""
         if arms and not [r for r in arms if r.word not in ("undecided", "invalid")]:
             return "There is no answer yet: nothing is decided."
-        return f"Take nothing: no change here is shown to make {verdicts.primary} better."
+        yet = " yet" if _of(arms, "undecided") else ""
+        return f"Take nothing{yet}: no change here is shown to make {verdicts.primary} better."
     if plan.design == "ladder":
         return f"Take every step up to {taken.arm}: each one helped, and the last {moves(taken)}."
     return f"Take {taken.arm}: it {moves(taken)}."
@@ -115,12 +126,14 @@ def _none(arms: Sequence[Row], margin: float) -> str:
 
 
 def _unsure(arms: Sequence[Row]) -> str:
-    parts = []
-    for row in _of(arms, "undecided"):
-        bounded = row.low is not None or row.high is not None
-        where = f"anywhere in {interval(as_measured(row))}" if bounded else "not bounded yet"
-        parts.append(f"{label(row)} ({where})")
-    return f"Unsure: {listed(parts)}." if parts else ""
+    undecided = _of(arms, "undecided")
+    bounded = [r for r in undecided if r.low is not None or r.high is not None]
+    unbounded = [label(r) for r in undecided if r not in bounded]
+    parts = [f"{label(r)} (anywhere in {interval(as_measured(r))})" for r in bounded]
+    said = [f"Unsure: {listed(parts)}."] if parts else []
+    if unbounded:
+        said.append(f"Unsure, and not bounded yet: {listed(unbounded)}.")
+    return " ".join(said)
 
 
 def _invalid(arms: Sequence[Row]) -> str:
@@ -133,13 +146,14 @@ def _invalid(arms: Sequence[Row]) -> str:
     )
 
 
-def _combined(row: Row) -> str:
+def _combined(row: Row, margin: float) -> str:
     """What an interaction means for taking both; empty while it is not decided."""
     both = " and ".join(row.contrast.of.split(":"))
+    none = percent(margin)
     said = {
         "helps": f"Together, {both} bring more than the two apart would.",
         "hurts": f"Together, {both} bring less than the two apart would.",
-        "no difference": f"What {both} do apart simply adds up.",
+        "no difference": f"Together, {both} bring what the two bring apart, within {none}.",
     }
     return said.get(row.word, "")
 
@@ -150,9 +164,8 @@ def _by_case(plan: Plan, verdicts: Verdicts, arms: Sequence[Row]) -> list[str]:
     for row in arms if len(plan.cases) > 1 else ():
         mine = [
             r
-            for r in verdicts.verdicts
-            if r.metric == verdicts.primary
-            and r.case != SUITE
+            for r in primary(verdicts)
+            if r.case != SUITE
             and (r.contrast.of, r.contrast.given) == (row.contrast.of, row.contrast.given)
         ]
         words = {r.case: r.word for r in mine}

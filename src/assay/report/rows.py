@@ -14,7 +14,7 @@ from typing import Any
 from assay._units import format_percent
 from assay.changes.declaration import EFFORTS
 from assay.metrics import metric
-from assay.report.answer import as_measured
+from assay.report.answer import as_measured, is_lead, primary
 from assay.report.text import interval, label
 from assay.study import Plan
 from assay.verdict.ruling import SUITE, Row, Verdicts
@@ -25,7 +25,7 @@ LOGARITHMIC_ABOVE = 1.0
 
 def verdict_groups(plan: Plan, verdicts: Verdicts) -> list[dict[str, Any]]:
     """The verdict table, a group per case; the suite first, then cases as planned."""
-    rows = [r for r in verdicts.verdicts if r.metric == verdicts.primary]
+    rows = primary(verdicts)
     return [
         {"case": name, "heading": heading(plan, name), "rows": [_row(plan, r) for r in mine]}
         for name, mine in by_case(plan, rows)
@@ -92,7 +92,7 @@ def changed_factors(plan: Plan, row: Row) -> set[str]:
 def forest(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
     """What the forest plot draws: effects in log units of the ratio where they are large."""
     groups = []
-    rows = [r for r in verdicts.verdicts if r.metric == verdicts.primary]
+    rows = primary(verdicts)
     for case, mine in by_case(plan, rows):
         groups.append(
             {"case": case, "heading": heading(plan, case), "rows": [_effect(r) for r in mine]}
@@ -149,7 +149,7 @@ def leads(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
         _lead(plan, case, row)
         for case, mine in by_case(plan, verdicts.verdicts)
         for row in mine
-        if row.metric != verdicts.primary
+        if is_lead(row)
     ]
     stands_out = [r for r in found if r["stands_out"]]
     return {"stand_out": stands_out, "rest": [r for r in found if not r["stands_out"]]}

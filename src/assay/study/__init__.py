@@ -3,7 +3,7 @@
 from assay.study.designs import arms
 from assay.study.model import BASELINE, Absent, Arm, Case, Factor, Study
 from assay.study.plan import Plan, Slot, block_order, make_plan, workload_seed
-from assay.study.read import launch_of, locate, read, shipped
+from assay.study.read import locate, read, shipped
 
 __all__ = [
     "BASELINE",
@@ -16,7 +16,6 @@ __all__ = [
     "Study",
     "arms",
     "block_order",
-    "launch_of",
     "locate",
     "make_plan",
     "read",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from assay.changes import Application, Change, Effort, Level
+from assay.targets import Launch
 
 BASELINE = "baseline"
 
@@ -97,6 +98,20 @@ class Study:
         for name, level in arm.levels.items():
             merged = merged.merged(self.factors[name].levels[level].application)
         return merged
+
+    def launch(self, case: Case, arm: Arm, *, seed: int) -> Launch:
+        """The launch of one run."""
+        application = self.application(arm)
+        return Launch(
+            settings={**case.settings, **application.settings},
+            workload=case.workload,
+            parameters=case.parameters,
+            seed=seed,
+            warmup_s=self.warmup_s,
+            window_s=self.window_s,
+            env=application.env,
+            binary=application.binary,
+        )
 
     def without(self, absent: Absent) -> Study:
         """The same study minus one level of a factor; a factor left with only off goes too."""

@@ -15,13 +15,14 @@ from typing import Any
 
 from assay._errors import InputError, Problem, StudyError
 from assay._parameters import Parameter, nearest
-from assay.changes import GENERIC, Change, Level, find, generic_change
+from assay.changes import Level
 from assay.metrics import FAMILIES, metric, names
 from assay.study import document as toml
 from assay.study.designs import arms, unmet
+from assay.study.factors import change_and_levels, key_at_fault
 from assay.study.file import CaseSection, FactorSection, OpenSection, StudyFile, check
 from assay.study.model import BASELINE, Arm, Case, Factor, Study
-from assay.targets import TARGETS, Launch, Target
+from assay.targets import TARGETS, Target
 from assay.workloads import WORKLOADS
 
 FIRST_LOOK = 8
@@ -200,9 +201,9 @@ class _Reader:
 
     def factor(self, path: toml.Path, section: FactorSection, cases: list[Case]) -> Factor | None:
         try:
-            change, levels = self.change(section, cases)
+            change, levels = change_and_levels(section, cases, self.base)
         except ValueError as error:
-            key = self.at_fault(section, str(error))
+            key = key_at_fault(section, str(error))
             self.wrong((*path, key), str(error), "`assay list changes` shows changes and levels")
             return None
         for name, level in levels.items():
@@ -210,62 +211,6 @@ class _Reader:
         effort = section.effort or change.effort
         requires = tuple(section.requires)
         return Factor(section.name, change, levels, effort, section.absent, requires)
-
-    @staticmethod
-    def at_fault(section: FactorSection, message: str) -> str:
-        """The key of a factor that an error is about: the level it quotes, or the change."""
-        if section.levels is not None and "level" in message:
-            return "levels"
-        for key in ("on", "off"):
-            value = getattr(section, key)
-            if value is not None and message.startswith((f"{value!r} ", f"factor {section.name}")):
-                return key
-        return "change"
-
-    def change(self, section: FactorSection, cases: list[Case]) -> tuple[Change, dict[str, Level]]:
-        if section.levels is not None and (section.on is not None or section.off is not None):
-            raise ValueError("a factor has levels, or off and on, not both")
-        if section.change in GENERIC:
-            return self.generic(section, cases)
-        if section.setting or section.variable:
-            raise ValueError("setting and variable belong to the changes setting and env")
-        change, *_ = [find(section.change, c.target) for c in cases]
-        written = self.written(section, change)
-        if len(written) < 2:
-            raise ValueError(f"a factor needs two levels; {section.change} has {len(written)} here")
-        return change, {name: change.level(value) for name, value in written.items()}
-
-    @staticmethod
-    def written(section: FactorSection, change: Change) -> dict[str, Any]:
-        """The levels of a factor by the study's names, off first."""
-        if isinstance(section.levels, dict):
-            return section.levels
-        if section.levels is not None:
-            return {str(v): v for v in section.levels}
-        number = change.numeric_setting is not None
-        off = (int(change.off) if number else change.off) if section.off is None else section.off
-        on = (int(change.on) if number else change.on) if section.on is None else section.on
-        return {str(off): off, str(on): on}
-
-    def generic(self, section: FactorSection, cases: list[Case]) -> tuple[Change, dict[str, Level]]:
-        if isinstance(section.levels, list):
-            levels = {str(v): v for v in section.levels}
-        else:
-            levels = section.levels or {"off": section.off, "on": section.on}
-        unset = [n for n, v in levels.items() if v is None]
-        if len(levels) < 2 or (unset and (section.change not in ("env", "binary"))):
-            raise ValueError(f"factor {section.name}: give off and on, or levels")
-        if "on" in unset:
-            raise ValueError(f"factor {section.name}: on is missing")
-        change = generic_change(
-            section.change,
-            section.name,
-            section.setting or section.variable,
-            levels,
-            target=cases[0].target,
-            base=self.base,
-        )
-        return change, dict(change.levels)
 
     def level_fits(
         self,
@@ -422,7 +367,7 @@ class _Reader:
         seconds = 0.0
         for case in study.cases:
             for arm in made:
-                launch = launch_of(study, case, arm, seed=0)
+                launch = study.launch(case, arm, seed=0)
                 seconds += self.targets[case.target].seconds(launch)
         need = seconds * FIRST_LOOK
         if need > study.budget_s:
@@ -431,18 +376,3 @@ class _Reader:
                 f"{len(made) * len(study.cases)} runs take about {need:.0f} s"
             )
             self.wrong(("decide", "budget"), message, f'write budget = "{need * 2:.0f}s" or more')
-
-
-def launch_of(study: Study, case: Case, arm: Arm, *, seed: int) -> Launch:
-    """The launch of one run."""
-    application = study.application(arm)
-    return Launch(
-        settings={**case.settings, **application.settings},
-        workload=case.workload,
-        parameters=case.parameters,
-        seed=seed,
-        warmup_s=study.warmup_s,
-        window_s=study.window_s,
-        env=application.env,
-        binary=application.binary,
-    )

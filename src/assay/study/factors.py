@@ -1,0 +1,72 @@
+"""A factor's change and levels from what a study file says of it. Pure; mistakes are ValueErrors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assay.changes import GENERIC, Change, Level, find, generic_change
+from assay.study.file import FactorSection
+from assay.study.model import Case
+
+
+def change_and_levels(
+    section: FactorSection, cases: list[Case], base: Path
+) -> tuple[Change, dict[str, Level]]:
+    """The change a factor names, and its levels by the study's own names, off first."""
+    if section.levels is not None and (section.on is not None or section.off is not None):
+        raise ValueError("a factor has levels, or off and on, not both")
+    if section.change in GENERIC:
+        return _generic(section, cases, base)
+    if section.setting or section.variable:
+        raise ValueError("setting and variable belong to the changes setting and env")
+    change, *_ = [find(section.change, c.target) for c in cases]
+    written = _written(section, change)
+    if len(written) < 2:
+        raise ValueError(f"a factor needs two levels; {section.change} has {len(written)} here")
+    return change, {name: change.level(value) for name, value in written.items()}
+
+
+def key_at_fault(section: FactorSection, message: str) -> str:
+    """The key of a factor that an error is about: the level it quotes, or the change."""
+    if section.levels is not None and "level" in message:
+        return "levels"
+    for key in ("on", "off"):
+        value = getattr(section, key)
+        if value is not None and message.startswith((f"{value!r} ", f"factor {section.name}")):
+            return key
+    return "change"
+
+
+def _written(section: FactorSection, change: Change) -> dict[str, Any]:
+    if isinstance(section.levels, dict):
+        return section.levels
+    if section.levels is not None:
+        return {str(v): v for v in section.levels}
+    number = change.numeric_setting is not None
+    off = (int(change.off) if number else change.off) if section.off is None else section.off
+    on = (int(change.on) if number else change.on) if section.on is None else section.on
+    return {str(off): off, str(on): on}
+
+
+def _generic(
+    section: FactorSection, cases: list[Case], base: Path
+) -> tuple[Change, dict[str, Level]]:
+    if isinstance(section.levels, list):
+        levels = {str(v): v for v in section.levels}
+    else:
+        levels = section.levels or {"off": section.off, "on": section.on}
+    unset = [n for n, v in levels.items() if v is None]
+    if len(levels) < 2 or (unset and section.change not in ("env", "binary")):
+        raise ValueError(f"factor {section.name}: give off and on, or levels")
+    if "on" in unset:
+        raise ValueError(f"factor {section.name}: on is missing")
+    change = generic_change(
+        section.change,
+        section.name,
+        section.setting or section.variable,
+        levels,
+        target=cases[0].target,
+        base=base,
+    )
+    return change, dict(change.levels)
