@@ -1,211 +1,17 @@
-"""Bundles of every kind a report must cope with, made on the fake target, and a real browser.
-
-`SAMPLES` names them; `python tests/report/conftest.py FOLDER` writes them all with their reports,
-to be looked at. A bundle is made once for a test session.
-"""
+"""What the tests of the report share: sample bundles, and a real browser to look at them."""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))
 
-from assay._errors import VoidError
-from assay.bench import prepare, run
-from assay.record import Bundle
-from assay.report.html import report_html
-from assay.study import read
-from assay.targets import Measured
-from fakes import FACTS, FakeTarget, histogram, throttled
-
-HEAD = """
-name = "cache-and-hint"
-question = "Which change to the page cache pays on this server?"
-source = "A study made for tests."
-
-[target]
-kind = "engine"
-
-[workload]
-kind = "ycsb"
-
-[measure]
-primary = "throughput"
-warmup = "100ms"
-window = "300ms"
-also = ["latency_p99", "cpu_per_operation", "contention.data_cache"]
-"""
-HINT = """
-[[factor]]
-name = "hint"
-change = "engine.spin_hint"
-on = "pause"
-"""
-CACHE = """
-[[factor]]
-name = "cache"
-change = "engine.data_cache"
-"""
-PADDING = """
-[[factor]]
-name = "padding"
-change = "engine.padding"
-off = 64
-on = 128
-"""
-TAIL = """
-[design]
-kind = "one-at-a-time"
-
-[decide]
-smallest = "5%"
-margin = "5%"
-budget = "60s"
-"""
-EVIL = "<script>alert(1)</script>"
-
-
-def effect(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
-    """Lock-free gains 30 %, a hint costs 9 %, nothing else matters."""
-    cache = 1.3 if settings["data_cache"] == "lock-free" else 1.0
-    return cache * (1.0 if settings["hint"] == "none" else 0.91)
-
-
-def made(
-    folder: Path,
-    text: str,
-    fake: FakeTarget | None = None,
-    seed: int = 7,
-    facts: Mapping[str, Any] = FACTS,
-    runs: bool = True,
-    **options: Any,
-) -> Bundle:
-    """A bundle of a study on a fake target, run to its end, or until it must stop."""
-    fake = fake or FakeTarget(effect=effect)
-    targets = {"engine": fake}
-    study = read("fake.toml", text, Path("."), targets=targets)
-    bundle = prepare(study, folder, facts, base=Path("."), seed=seed, targets=targets, **options)
-    if runs:
-        try:
-            run(bundle, targets=targets, clocks=fake.clock.clocks())
-        except VoidError:
-            assert bundle.verdicts().stopped
-    return Bundle.open(folder)
-
-
-def cases(text: str) -> str:
-    """The study with two cases in place of its one."""
-    text = text.replace('"60s"', '"5min"').replace(
-        '[target]\nkind = "engine"\n\n[workload]\nkind = "ycsb"\n', ""
-    )
-    both = "".join(
-        f'\n[[case]]\nname = "{name}"\ntarget = {{kind = "engine"}}\n'
-        f'workload = {{kind = "ycsb", mix = "{mix}"}}\n'
-        for name, mix in (("mostly reads", "b"), ("half writes", "a"))
-    )
-    return text.replace("[design]", f"{both}\n[design]")
-
-
-def wide(number: int, measured: Measured) -> Measured:
-    """The same run on 64 CPUs, the odd ones half idle, with a long tail of latencies."""
-    slow = histogram(5e6)
-    tail = [{"cpu": c, "busy": 0.9 - 0.4 * (c % 2) - 0.001 * c} for c in range(64)]
-    return replace(measured, cpus=tail, histogram=slow if number % 9 == 0 else measured.histogram)
-
-
-def disturbed(number: int, measured: Measured) -> Measured:
-    """Two runs with a client that was the limit."""
-    return throttled(measured) if number in (4, 17) else measured
-
-
-def quiet(number: int, measured: Measured) -> Measured:
-    """A run that recorded neither latencies nor CPUs."""
-    return replace(measured, histogram="", cpus=[])
-
-
-def failing(number: int, launch: Any) -> bool:
-    """The hint's server does not start at times."""
-    return launch.settings["hint"] == "pause" and number % 4 == 0
-
-
-def always_throttled(number: int, measured: Measured) -> Measured:
-    """From the ninth block on the client is the limit."""
-    return throttled(measured) if number > 25 else measured
-
-
-PLAIN = HEAD + HINT + CACHE + PADDING + TAIL
-FACTORIAL = (HEAD + HINT + CACHE + TAIL).replace("one-at-a-time", "factorial")
-LADDER = (HEAD + CACHE + PADDING + TAIL).replace(
-    '"one-at-a-time"', '"ladder"\norder = ["cache", "padding"]'
-)
-TARGET = partial(FakeTarget, effect=effect)
-CASES = partial(FakeTarget, effect=lambda s, e: effect(s, e) if s["hint"] == "none" else 1.2)
-GREAT = partial(FakeTarget, effect=lambda s, e: 9.0 if s["data_cache"] == "lock-free" else 1.02)
-
-SAMPLES: dict[str, Callable[[Path], Bundle]] = {
-    "plain": lambda f: made(f, PLAIN),
-    "factorial": lambda f: made(f, FACTORIAL),
-    "ladder": lambda f: made(f, LADDER),
-    "cases": lambda f: made(f, cases(PLAIN), CASES(stand_in="the engine stands for a server")),
-    "voids": lambda f: made(f, PLAIN, TARGET(script=disturbed)),
-    "failures": lambda f: made(f, PLAIN, TARGET(broken=failing)),
-    "stopped": lambda f: made(f, PLAIN, TARGET(script=always_throttled, noise=0.1)),
-    "invalid": lambda f: made(f, PLAIN, TARGET(lies={"padding": 64, "lock_stride_bytes": 64})),
-    "latency": lambda f: made(f, lower(PLAIN)),
-    "wide": lambda f: made(f, PLAIN, GREAT(script=wide), facts={**FACTS, "cpus": 64, "can": CAN}),
-    "empty": lambda f: made(f, PLAIN, runs=False),
-    "unmeasured": lambda f: made(f, PLAIN, TARGET(script=quiet), facts={**LEAST}),
-    "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"30s"'), TARGET(noise=0.2)),
-    "evil": lambda f: made(f, evil(PLAIN), TARGET(stand_in=f"stand-in {EVIL}")),
-}
-CAN = {
-    "pmu": {"ok": False, "why": "perf_event_paranoid is 4"},
-    "htm": {"state": "always-aborts", "why": "the microcode turned it off"},
-    "numa": {"ok": True, "why": ""},
-}
-LEAST = {"arch": "x86_64", "cpu_features": []}
-
-
-def lower(text: str) -> str:
-    """The same study about a metric of which less is better."""
-    return (
-        text.replace('"latency_p99"', '"-"')
-        .replace('"throughput"', '"latency_p99"')
-        .replace('"-"', '"throughput"')
-    )
-
-
-def evil(text: str) -> str:
-    """The same study with markup wherever a user may write text."""
-    text = text.replace('"cache-and-hint"', f'"{EVIL}"').replace('"cache"', f"'cache{EVIL}'")
-    return text.replace("Which change", "Which </script><img src=x onerror=alert(2)> change")
-
-
-@dataclass
-class Made:
-    """Sample bundles and pages by name, each made once."""
-
-    folder: Path
-
-    def bundle(self, name: str) -> Bundle:
-        found = self.folder / name
-        return Bundle.open(found) if found.exists() else SAMPLES[name](found)
-
-    def page(self, name: str) -> Path:
-        """The report of a sample, as a file."""
-        path = self.folder / f"{name}.html"
-        if not path.exists():
-            path.write_text(report_html(self.bundle(name)), "utf-8")
-        return path
+from browser import Browser
+from report_samples import Made
 
 
 @pytest.fixture(scope="session")
@@ -214,54 +20,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(tmp_path_factory.mktemp("reports"))
 
 
-CHROMIUM = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=5000",
-]
-
-
-@dataclass
-class Browser:
-    """Headless Chromium with a profile of its own."""
-
-    program: str
-    profile: Path
-
-    def dom(self, page: Path, *options: str) -> str:
-        """The document as it stands once its scripts have run."""
-        return self._run(page, "--dump-dom", *options)
-
-    def screenshot(self, page: Path, to: Path, *options: str) -> None:
-        """A picture of the page."""
-        self._run(page, f"--screenshot={to}", *options)
-
-    def _run(self, page: Path, *options: str) -> str:
-        words = [self.program, *CHROMIUM, f"--user-data-dir={self.profile}", *options]
-        done = subprocess.run(
-            [*words, page.as_uri()], capture_output=True, text=True, timeout=120, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
     """A browser; without one the tests fail and say how to get it."""
     program = shutil.which("chromium")
     assert program, "there is no chromium: run scripts/install-test-tools"
     return Browser(program, tmp_path_factory.mktemp("profile"))
-
-
-if __name__ == "__main__":
-    everything = Made(Path(sys.argv[1]))
-    everything.folder.mkdir(parents=True, exist_ok=True)
-    for sample in SAMPLES:
-        everything.page(sample)

@@ -26,6 +26,7 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     said += [_none(arms, plan.margin), _unsure(arms), _invalid(arms)]
     said += [_combined(r, plan.margin) for r in rows if ":" in r.contrast.of and not r.arm]
     said += _by_case(plan, verdicts, arms)
+    said += [_fragile(r) for r in arms]
     said += [_placebo(r) for r in arms if r.arm in _placebos(plan)]
     return [s for s in said if s]
 
@@ -173,6 +174,12 @@ def _by_case(plan: Plan, verdicts: Verdicts, arms: Sequence[Row]) -> list[str]:
             each = [f"{word} in {case}" for case, word in words.items()]
             said.append(f"The cases differ about {label(row)}: {listed(each)}.")
     return said
+
+
+def _fragile(row: Row) -> str:
+    """What the ruling says against its own word; empty where it stands firm."""
+    _, found, doubt = row.reason.partition("fragile: ")
+    return f"The verdict on {label(row)} is fragile: {doubt}." if found else ""
 
 
 def _placebos(plan: Plan) -> set[str]:

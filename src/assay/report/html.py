@@ -49,6 +49,12 @@ def typeset(text: str) -> str:
     return re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)
 
 
+def sentence(text: str) -> str:
+    """A reason as a sentence: with a capital and a full stop."""
+    ended = text if text.endswith((".", "!", "?")) else f"{text}."
+    return ended[:1].upper() + ended[1:]
+
+
 @cache
 def _environment() -> Environment:
     made = Environment(
@@ -58,7 +64,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["typeset"] = typeset
+    made.filters.update(typeset=typeset, sentence=sentence)
     return made
 
 

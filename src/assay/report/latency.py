@@ -52,7 +52,8 @@ def latency_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]
             if merged is not None and merged.get_total_count():
                 arms.append(_arm(arm.name, index, merged, len(encoded), unreadable))
         if arms:
-            groups.append({"case": case.name, "arms": arms})
+            drawn = any(a["points"] for a in arms)
+            groups.append({"case": case.name, "arms": arms, "drawn": drawn})
     return groups
 
 
@@ -76,9 +77,14 @@ def merge(encoded: Sequence[str]) -> tuple[HdrHistogram | None, int]:
 
 
 def quantiles(histogram: HdrHistogram) -> list[tuple[float, float]]:
-    """(q, nanoseconds) along the curve, up to where the operations end."""
+    """(q, nanoseconds) along the curve, up to where the operations end.
+
+    The least latency is left out: it is one operation's, and it would stretch the axis.
+    """
     nines = math.log10(max(1.0, histogram.get_total_count() / BEYOND))
-    steps = [1 - 10 ** (-step / STEPS_PER_NINE) for step in range(int(nines * STEPS_PER_NINE) + 1)]
+    steps = [
+        1 - 10 ** (-step / STEPS_PER_NINE) for step in range(1, int(nines * STEPS_PER_NINE) + 1)
+    ]
     found = histogram.get_percentile_to_value_dict([100 * q for q in steps])
     return [(q, float(found[100 * q])) for q in steps]
 

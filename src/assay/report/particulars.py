@@ -136,7 +136,9 @@ def host_cannot(host: Mapping[str, Any]) -> Pairs:
 
 def scope(plan: Plan, host: Mapping[str, Any], runs: int) -> str:
     """What the answer is about, and so what it is not about."""
-    cases = " and ".join(f"{c.workload} on {c.target}" for c in plan.cases)
+    if not runs:
+        return "Nothing has been measured yet."
+    cases = " and ".join(dict.fromkeys(f"{c.workload} on {c.target}" for c in plan.cases))
     cpus = host.get("cpus")
     machine = [host.get("cpu_model"), f"{cpus} CPUs" if cpus else None, host.get("arch")]
     known = ", ".join(str(m) for m in machine if m)

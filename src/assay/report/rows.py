@@ -44,7 +44,7 @@ def heading(plan: Plan, case: str) -> str:
     if len(plan.cases) == 1:
         return ""
     if case == SUITE:
-        return f"All {len(plan.cases)} cases together"
+        return f"{'Both' if len(plan.cases) == 2 else f'All {len(plan.cases)}'} cases together"
     return f"Case {case}"
 
 
@@ -59,19 +59,29 @@ def _row(plan: Plan, row: Row) -> dict[str, Any]:
         "blocks": row.blocks,
         "effort": row.effort or "",
         "effort_text": EFFORTS.get(row.effort or "", ""),
-        "dose": [_dose(plan, factor, amount) for factor, amount in row.dose.items()],
+        "dose": _doses(plan, row),
         "held": row.witness.held,
+        "witness": _witness(row),
         "evidence": _evidence(plan, row),
         "reason": row.reason,
     }
 
 
-def _dose(plan: Plan, factor: str, amount: float) -> str:
-    """A dose with its unit; the factor is named only where it cannot be guessed."""
-    planned = plan.factors.get(factor)
-    unit = planned.dose_unit if planned else None
-    text = f"{amount:.3g}{f' {unit}' if unit else ''}"
-    return f"{factor}: {text}" if len(plan.factors) > 1 else text
+def _doses(plan: Plan, row: Row) -> list[str]:
+    """Doses with their units; factors are named only where there are several."""
+    found = []
+    for factor, amount in row.dose.items():
+        planned = plan.factors.get(factor)
+        unit = f" {planned.dose_unit}" if planned and planned.dose_unit else ""
+        named = f"{factor}: " if len(row.dose) > 1 else ""
+        found.append(f"{named}{amount:.3g}{unit}")
+    return found
+
+
+def _witness(row: Row) -> str:
+    if not row.witness.evidence:
+        return "no witness yet"
+    return "witness held" if row.witness.held else "witness NOT held"
 
 
 def _evidence(plan: Plan, row: Row) -> list[str]:

@@ -8,7 +8,6 @@ they are recomputed from its runs. Reading the runs checks their chain of digest
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,6 +66,9 @@ def view(bundle: Bundle) -> View:
         "study_text": bundle.study,
     }
 
+
+LOGARITHMIC_ABOVE = 8.0
+"""A span of latencies beyond this factor hides the small ones on a linear axis."""
 
 CHARTS = ("forest", "runs", "latency", "cpus")
 """The parts of a view that charts are drawn from."""
@@ -142,23 +144,13 @@ def _run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> dict[str
 def _latency_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]:
     groups = latency_groups(plan, counted)
     empty = "No run that counts recorded a histogram of latencies."
-    drawn = [p for g in groups for a in g["arms"] for p in a["points"]]
+    drawn = [p["ns"] for g in groups for a in g["arms"] for p in a["points"]]
     return {
         "groups": _headed(plan, groups),
-        "unit": _latency_unit([p["ns"] for p in drawn]),
+        "logarithmic": bool(drawn) and max(drawn) > LOGARITHMIC_ABOVE * min(drawn),
         "unreadable": sum(a["unreadable"] for g in groups for a in g["arms"]),
         "empty": "" if groups else empty,
     }
-
-
-def _latency_unit(values: Sequence[float]) -> dict[str, Any]:
-    """The unit of the axis: that of the middle of what is drawn, on a log scale."""
-    if not values:
-        return {"divisor": 1.0, "name": "ns", "logarithmic": False}
-    middle = math.sqrt(min(values) * max(values))
-    steps = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
-    divisor, name = next((s for s in steps if middle >= s[0]), steps[-1])
-    return {"divisor": divisor, "name": name, "logarithmic": max(values) > 8 * min(values)}
 
 
 def _cpu_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A factor's change and levels from what a study file says of it. Pure; mistakes are ValueErrors."""
+"""A factor's change and levels from what a study file says of it; mistakes are ValueErrors."""
 
 from __future__ import annotations
 

@@ -61,8 +61,9 @@ window.addEventListener("error", (event) => {
     const names = rows.map((row) => row.label);
     const marginLeft = narrow ? 10 : Math.min(wideAs(names), 0.34 * width);
     const characters = Math.floor((narrow ? width - 120 : marginLeft - 12) / 6.6);
-    const known = rows.filter((row) => row.low !== null || row.high !== null);
-    const arrows = known.flatMap((row) => [
+    const drawn = rows.filter((row) => row.estimate !== null);
+    const free = (row) => row.low === null && row.high === null;
+    const arrows = drawn.flatMap((row) => [
       ...(row.low === null ? [{ ...row, at: left, glyph: "\u25c2" }] : []),
       ...(row.high === null ? [{ ...row, at: right, glyph: "\u25b8" }] : []),
     ]);
@@ -86,12 +87,13 @@ window.addEventListener("error", (event) => {
           stroke: SOFT, strokeWidth: 1, strokeDasharray: "2,4",
         }),
         Plot.ruleX([0], { stroke: INK, strokeWidth: 1 }),
-        Plot.ruleY(known, {
-          y: "index", stroke: (row) => colour(row.word), strokeWidth: 2.5,
+        ...[free, (row) => !free(row)].map((which, bounded) => Plot.ruleY(drawn.filter(which), {
+          y: "index", stroke: (row) => colour(row.word), strokeWidth: bounded ? 2.5 : 1.2,
+          strokeDasharray: bounded ? null : "1,5",
           x1: (row) => at(row.low === null ? left : row.low),
           x2: (row) => at(row.high === null ? right : row.high),
-          ariaDescription: "interval",
-        }),
+          ariaDescription: bounded ? "interval" : "unbounded",
+        })),
         Plot.text(arrows, {
           x: (a) => at(a.at), y: "index", text: "glyph", fill: (a) => colour(a.word), fontSize: 17,
         }),
@@ -100,6 +102,7 @@ window.addEventListener("error", (event) => {
           y: "index", text: (row) => shortened(row.label, characters), fill: INK, fontSize: 13,
           frameAnchor: "left", textAnchor: narrow ? "start" : "end",
           dx: narrow ? 0 : -12, dy: narrow ? -17 : 0, title: "label",
+          stroke: "var(--paper)", strokeWidth: 4,
         }),
         Plot.text(rows, {
           y: "index", text: "word", fill: (row) => colour(row.word), fontSize: 13,
@@ -111,9 +114,10 @@ window.addEventListener("error", (event) => {
   }
 
   function estimates(rows, word, shape, at) {
+    const hollow = word === "invalid" ? "none" : "var(--paper)";
     const paint = shape.fill
       ? { fill: colour(word) }
-      : { stroke: colour(word), strokeWidth: 2.2, fill: word === "invalid" ? "none" : "var(--paper)" };
+      : { stroke: colour(word), strokeWidth: 2.2, fill: hollow };
     return Plot.dot(rows.filter((row) => row.word === word && row.estimate !== null), {
       x: (row) => at(row.estimate), y: "index", r: 5.5, symbol: shape.symbol,
       rotate: shape.rotate || 0, ...paint, ariaDescription: `estimate, ${word}`,
@@ -124,7 +128,7 @@ window.addEventListener("error", (event) => {
   // every run
 
   const STATUSES = {
-    counts: { symbol: "circle", r: 2.6, fill: "var(--dot)" },
+    counts: { symbol: "circle", r: 3, fill: "var(--dot)" },
     aside: { symbol: "circle", r: 2.8, stroke: SOFT, strokeWidth: 1 },
     void: { symbol: "diamond", r: 4, stroke: "var(--undecided)", strokeWidth: 1.5 },
     failed: { symbol: "times", r: 4, stroke: "var(--hurts)", strokeWidth: 1.6 },
@@ -176,7 +180,7 @@ window.addEventListener("error", (event) => {
     const dashed = Number.isFinite(base) ? arms : [];
     return [
       Plot.ruleY(dashed, { y: () => base, fy: "arm", stroke: SOFT, strokeDasharray: "3,4" }),
-      Plot.ruleY(known, { y: "median", fy: "arm", stroke: "var(--dot)", strokeWidth: 1 }),
+      Plot.ruleY(known, { y: "median", fy: "arm", stroke: "var(--dot)", strokeOpacity: 0.55 }),
     ];
   }
 
@@ -187,29 +191,35 @@ window.addEventListener("error", (event) => {
     [0.999999, "99.9999\u00a0%"]];
   const nines = (q) => -Math.log10(1 - q);
 
+  const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [0, "ns"]];
+  function duration(ns) {
+    const [scale, unit] = TIMES.find(([from]) => ns >= from);
+    return `${Number((ns / (scale || 1)).toPrecision(3))}\u00a0${unit}`;
+  }
+
   function latency(section, group, width) {
-    const { divisor, logarithmic } = section.unit;
     const points = group.arms.flatMap((arm) => arm.points.map((p) => ({
-      index: arm.index, x: nines(p.q), y: p.ns / divisor,
+      index: arm.index, x: nines(p.q), y: p.ns,
     })));
     const end = Math.max(...points.map((p) => p.x));
-    const shown = NINES.filter(([q]) => nines(q) <= end + 1e-9);
+    const first = width < NARROW ? 0.5 : 0;
+    const shown = NINES.filter(([q]) => q >= first && nines(q) <= end + 1e-9);
     const labels = new Map(shown.map(([q, label]) => [nines(q), label]));
     const marked = group.arms.flatMap((arm) => arm.cells.filter((c) => c.ns).map((c) => ({
-      index: arm.index, x: nines(c.q), y: c.ns / divisor,
+      index: arm.index, x: nines(c.q), y: c.ns,
       title: `${arm.arm}: ${c.text} at ${100 * c.q} %`,
     })));
     return Plot.plot({
       ...common(width, `latency ${group.heading}`),
       height: width < NARROW ? 280 : 340,
-      marginLeft: 52, marginRight: 24, marginTop: 12, marginBottom: 36,
+      marginLeft: 60, marginRight: 24, marginTop: 12, marginBottom: 36,
       x: {
         domain: [0, end], label: "operations at most this slow", ticks: [...labels.keys()],
         tickFormat: (x) => labels.get(x), grid: true,
       },
       y: {
-        type: logarithmic ? "log" : "linear", label: null, grid: true,
-        ticks: 5, nice: true, ...(logarithmic ? { tickFormat: "~g" } : {}),
+        type: section.logarithmic ? "log" : "linear", label: null, grid: true,
+        ticks: 5, nice: true, tickFormat: duration,
       },
       marks: [
         Plot.line(points, {
@@ -314,6 +324,6 @@ window.addEventListener("error", (event) => {
     waiting = setTimeout(redraw, 120);
   });
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details").forEach((details) => { details.open = true; });
+    document.querySelectorAll("details:not(.long)").forEach((details) => { details.open = true; });
   });
 })();

@@ -1,0 +1,144 @@
+"""The file itself: self-contained, small, safe, and complete without scripts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from dom import parsed
+from report_samples import EVIL, SAMPLES, Made
+
+from assay.report.html import embedded, report_html, sentence, typeset
+from assay.report.view import charts, view
+
+ROOT = Path(__file__).parent.parent.parent
+VENDOR = ROOT / "src" / "assay" / "report" / "vendor"
+
+
+def data(html: str) -> dict:
+    """What the page holds for its charts."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
+    assert found
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_report_loads_nothing(samples: Made, name: str) -> None:
+    """No element refers to anything outside the file, and the page's policy forbids it."""
+    html = report_html(samples.bundle(name))
+    assert parsed(html).loads == []
+    assert "default-src 'none'" in html
+    assert "@import" not in html
+    assert "url(" not in (ROOT / "src/assay/report/templates/report.css").read_text()
+
+
+def test_a_report_is_small(samples: Made) -> None:
+    """The page without its data stays far below the limit of 1.5 MB."""
+    html = report_html(samples.bundle("empty"))
+    assert len(html.encode()) < 400_000
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_data_in_the_page_is_the_view(samples: Made, name: str) -> None:
+    """What is embedded comes out as what was put in."""
+    bundle = samples.bundle(name)
+    assert data(report_html(bundle)) == json.loads(json.dumps(charts(view(bundle))))
+
+
+def test_embedded_data_cannot_end_its_element() -> None:
+    """No character that could begin markup or a line of script is left."""
+    text = embedded({"a": "</script><!--&\u2028\u2029"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"a": "</script><!--&\u2028\u2029"}
+
+
+def test_embedded_data_has_no_number_that_is_none() -> None:
+    """NaN is no JSON and is refused, not written."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        embedded({"a": float("nan")})
+
+
+def test_markup_in_a_study_is_text_in_its_report(samples: Made) -> None:
+    """A study called <script> shows as such; the file holds no such element."""
+    html = report_html(samples.bundle("evil"))
+    assert EVIL not in html
+    assert EVIL in parsed(html).text
+    assert parsed(html).elements["script"] == 3
+    assert parsed(html).elements["img"] == 0
+
+
+@pytest.mark.parametrize("name", ["plain", "factorial", "cases", "invalid", "stopped"])
+def test_without_scripts_the_answer_is_there(samples: Made, name: str) -> None:
+    """Answer, banners, every verdict with its interval and reason are plain text."""
+    bundle = samples.bundle(name)
+    said, text = view(bundle), parsed(report_html(bundle)).text
+    expected = [*said["answer"], *(b["title"] for b in said["banners"])]
+    for group in said["verdicts"]["groups"]:
+        for row in group["rows"]:
+            expected += [row["label"], row["word"], row["interval"], row["reason"]]
+            expected += row["evidence"]
+    for wanted in expected:
+        assert typeset(wanted) in text or wanted in text
+    assert "Charts need JavaScript" in text
+
+
+def test_sections_stand_in_the_order_of_importance(samples: Made) -> None:
+    """Verdicts first, how to check them last."""
+    found = re.findall(r'<section id="(\w+)">', report_html(samples.bundle("plain")))
+    assert found == [
+        "verdicts",
+        "effects",
+        "runs",
+        "latency",
+        "cpus",
+        "metrics",
+        "witnesses",
+        "plan",
+        "host",
+        "check",
+    ]
+
+
+@pytest.mark.parametrize("name", ["empty", "unmeasured"])
+def test_a_section_with_nothing_to_show_says_so(samples: Made, name: str) -> None:
+    """No place for a chart that cannot be drawn."""
+    bundle = samples.bundle(name)
+    html = report_html(bundle)
+    for kind in ("forest", "runs", "latency", "cpus"):
+        sentence_ = view(bundle)[kind]["empty"]
+        assert (sentence_ in html) if sentence_ else (f'data-chart="{kind}"' in html)
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [
+        ("[-1.2 %, +3 %]", "[\u22121.2\u00a0%, +3\u00a0%]"),
+        ("[-inf, +3 %]", "[\u2212inf, +3\u00a0%]"),
+        ("2024-05-06 and x-86", "2024-05-06 and x-86"),
+    ],
+)
+def test_numbers_are_set_as_in_print(written: str, printed: str) -> None:
+    """Minus signs and percent signs, but not dates or names."""
+    assert typeset(written) == printed
+
+
+def test_a_reason_becomes_a_sentence() -> None:
+    """A capital, one full stop, nothing else."""
+    assert sentence("you stopped it") == "You stopped it."
+    assert sentence("Done.") == "Done."
+
+
+def test_the_chart_library_is_the_one_that_was_built() -> None:
+    """Its digest is the one in scripts/vendor-charts, and its licences stand beside it."""
+    script = (ROOT / "scripts" / "vendor-charts").read_text()
+    pinned = re.search(r"^BUNDLE_SHA256=([0-9a-f]{64})$", script, re.M)
+    assert pinned
+    library = (VENDOR / "plot.js").read_bytes()
+    assert hashlib.sha256(library).hexdigest() == pinned[1]
+    assert b"</script" not in library
+    licences = (VENDOR / "LICENSES.txt").read_text()
+    for name in ("@observablehq/plot 0.6.17 (ISC)", "d3-scale ", "d3-shape ", "isoformat "):
+        assert name in licences
