@@ -146,6 +146,7 @@ class FakeServer:
                 "huge_bytes": 0.0,
             },
             histogram=encoded,
+            latency_of="operations",
             intervals=[
                 {
                     "index": 0,

@@ -12,7 +12,7 @@ from assay._errors import AssayError
 from assay.api import open_bundle, run_study
 from assay.record import Bundle, differences
 from assay.verdict import Decision, Verdict, decide
-from assay.verdict.ruling import Verdicts
+from assay.verdict.rows import Verdicts
 
 __all__ = [
     "AssayError",

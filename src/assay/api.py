@@ -10,7 +10,7 @@ from assay.bench import Watcher, prepare, run
 from assay.host import host_facts
 from assay.record import Bundle
 from assay.study import locate, read
-from assay.verdict.ruling import Verdicts
+from assay.verdict.rows import Verdicts
 
 
 def run_study(

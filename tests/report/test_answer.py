@@ -10,7 +10,7 @@ from report_samples import Made
 from assay.record import Bundle
 from assay.report.answer import answer, as_measured, by_how_much, listed, moves
 from assay.report.view import view
-from assay.verdict.ruling import Row, Verdicts
+from assay.verdict.rows import Row, Verdicts
 
 
 def rows(bundle: Bundle) -> dict[str, Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from report_samples import EVIL, SAMPLES, Made
 
 from assay.report.html import embedded, report_html, sentence, typeset
 from assay.report.view import charts, view
+from assay.study import read
+from fakes import STUDY, FakeTarget, run_fake
 
 ROOT = Path(__file__).parent.parent.parent
 VENDOR = ROOT / "src" / "assay" / "report" / "vendor"
@@ -142,3 +145,13 @@ def test_the_chart_library_is_the_one_that_was_built() -> None:
     licences = (VENDOR / "LICENSES.txt").read_text()
     for name in ("@observablehq/plot 0.6.17 (ISC)", "d3-scale ", "d3-shape ", "isoformat "):
         assert name in licences
+
+
+def test_latencies_that_are_means_of_batches_say_so(tmp_path: Path) -> None:
+    """A lock is taken in nanoseconds: what is shown is the mean of 64 of them."""
+    fake = FakeTarget(script=lambda number, m: replace(m, latency_of="batches of 64"))
+    study = read("fake.toml", STUDY, Path("."), targets={"engine": fake})
+    said = "One latency is the mean over batches of 64"
+    assert said in report_html(run_fake(tmp_path / "batches", fake, study))
+    plain = FakeTarget()
+    assert said not in report_html(run_fake(tmp_path / "plain", plain, study))

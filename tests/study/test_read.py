@@ -26,6 +26,7 @@ MISTAKES = {
     "not TOML": ('kind = "ycsb"', "kind = ", "not TOML"),
     "unknown level": ('on = "pause"', 'on = "pauze"', "did you mean 'pause'"),
     "unknown metric": ('["latency_p99"]', '["latency_p98"]', "did you mean"),
+    "primary twice": ('["latency_p99"]', '["throughput"]', "is the primary metric already"),
     "unknown workload": ('kind = "ycsb"', 'kind = "ycbs"', "did you mean 'ycsb'"),
     "unknown setting": ('kind = "ycsb"', 'kind = "ycsb"\nrecord = 1', "did you mean 'records'"),
     "out of range": ('kind = "ycsb"', 'kind = "ycsb"\nrecords = 1', "from 1000"),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from assay.verdict import Rule, plan_blocks
+from assay.verdict import Rule, judge, plan_blocks
 from assay.verdict.plan import blocks_for_smallest, study_size
 
 RULE = Rule(0.02, 0.02)
@@ -107,3 +107,12 @@ def test_no_sign_reaches_the_plan_even_of_a_clear_effect():
     clear = [0.26, 0.27, 0.25, 0.28, 0.24, 0.26, 0.27, 0.25]
     turned = [-c for c in clear]
     assert plan_blocks({"g": clear}, RULE, None) == plan_blocks({"g": turned}, RULE, None)
+
+
+def test_a_study_is_never_planned_too_small_to_decide_anything():
+    """Noiseless contrasts need no blocks, but an exact test of nine of them needs eleven."""
+    quiet = {str(k): [1e-9 * (-1) ** b * (b + 1) for b in range(8)] for k in range(9)}
+    blocks = plan_blocks(quiet, RULE, None).blocks
+    steady = {name: [(b, 0.5 + 0.001 * b) for b in range(blocks)] for name in quiet}
+    found = judge(steady, RULE, blocks, blocks)
+    assert {j.word for j in found.values()} == {"helps"}

@@ -25,7 +25,7 @@ from assay.host import wait_until_quiet
 from assay.record import Bundle, RunRecord, Step, replayed, verdicts_of
 from assay.study import Absent, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target
-from assay.verdict.ruling import Verdicts
+from assay.verdict.rows import Verdicts
 
 SETTLE_S = 60.0
 """How long a void block waits for a quiet machine before it is run again."""

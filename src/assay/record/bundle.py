@@ -29,7 +29,7 @@ from assay._digest import canonical, chained, digest
 from assay._errors import AlteredError, BundleError
 from assay.record.run import RunRecord
 from assay.study import Plan
-from assay.verdict.ruling import Verdicts
+from assay.verdict.rows import Verdicts
 
 
 class Bundle:

@@ -48,6 +48,7 @@ class RunRecord(Recorded):
     metrics: dict[str, float]
     counters: dict[str, float]
     histogram: str
+    latency_of: str
     intervals: list[dict[str, Any]]
     threads: list[dict[str, Any]]
     cpus: list[dict[str, Any]]

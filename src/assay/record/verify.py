@@ -6,7 +6,8 @@ from typing import Any
 
 from assay.record.bundle import Bundle
 from assay.record.replay import Replay
-from assay.verdict.ruling import Verdicts, summarise
+from assay.verdict.rows import Verdicts
+from assay.verdict.summary import summarise
 
 
 def replayed(bundle: Bundle) -> Replay:

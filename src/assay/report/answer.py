@@ -13,8 +13,8 @@ from assay._units import format_percent
 from assay.metrics import metric
 from assay.report.text import interval, label
 from assay.study import Plan
+from assay.verdict.rows import SUITE, Row, Verdicts
 from assay.verdict.rule import percent
-from assay.verdict.ruling import SUITE, Row, Verdicts
 
 
 def answer(plan: Plan, verdicts: Verdicts) -> list[str]:

@@ -13,8 +13,8 @@ from assay._units import format_duration, format_quantity
 from assay.metrics import metric
 from assay.record import RunRecord
 from assay.study import Plan
+from assay.verdict.rows import Verdicts
 from assay.verdict.rule import percent
-from assay.verdict.ruling import Verdicts
 
 Pairs = list[tuple[str, str]]
 

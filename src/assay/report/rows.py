@@ -17,7 +17,7 @@ from assay.metrics import metric
 from assay.report.answer import as_measured, is_lead, primary
 from assay.report.text import interval, label
 from assay.study import Plan
-from assay.verdict.ruling import SUITE, Row, Verdicts
+from assay.verdict.rows import SUITE, Row, Verdicts
 
 LOGARITHMIC_ABOVE = 1.0
 """Effects beyond a doubling make a linear axis useless for the small ones beside them."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from assay._units import format_percent
 from assay.metrics import metric
 from assay.study import Plan
-from assay.verdict.ruling import Row, Verdicts
+from assay.verdict.rows import Row, Verdicts
 
 STYLES: Mapping[str, str] = {
     "helps": "bold green",

@@ -29,8 +29,8 @@ from assay.report.samples import (
     witnesses,
 )
 from assay.study import Plan
+from assay.verdict.rows import Verdicts
 from assay.verdict.rule import percent
-from assay.verdict.ruling import Verdicts
 
 View = dict[str, Any]
 
@@ -148,6 +148,7 @@ def _latency_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]
     return {
         "groups": _headed(plan, groups),
         "logarithmic": bool(drawn) and max(drawn) > LOGARITHMIC_ABOVE * min(drawn),
+        "batches": sorted({r.latency_of for r in counted} - {"operations"}),
         "unreadable": sum(a["unreadable"] for g in groups for a in g["arms"]),
         "empty": "" if groups else empty,
     }

@@ -251,6 +251,9 @@ class _Reader:
         keys: list[tuple[toml.Path, str]] = [(("measure", "primary"), file.measure.primary)]
         keys += [(("measure", "also", i), n) for i, n in enumerate(file.measure.also)]
         for path, name in keys:
+            if name == file.measure.primary and path != ("measure", "primary"):
+                self.wrong(path, f"{name} is the primary metric already", "leave it out here")
+                continue
             try:
                 metric(name)
             except ValueError as error:

@@ -37,7 +37,8 @@ class Measured:
     `metrics` by name in the units of `assay.metrics`; `counters` are totals of
     the window, families with a dot; `histogram` and those in `intervals` are
     HdrHistogram V2, deflated, base64, in ns; `health` feeds the guard; `errors`
-    are operations that failed, a part of `operations`.
+    are operations that failed, a part of `operations`; `latency_of` says what one
+    latency is of: "operations", or "batches of 64" where one is too short to time.
     """
 
     complete: bool
@@ -47,6 +48,7 @@ class Measured:
     metrics: Mapping[str, float]
     counters: Mapping[str, float]
     histogram: str
+    latency_of: str
     intervals: list[dict[str, Any]]
     threads: list[dict[str, Any]]
     cpus: list[dict[str, Any]]

@@ -198,6 +198,7 @@ def _measured(
         metrics=_metrics(result, manifest),
         counters=_counters(result, manifest, buffer_bytes),
         histogram=result.histogram,
+        latency_of=result.latency_of,
         intervals=[i.model_dump() for i in intervals],
         threads=[t.model_dump() for t in result.threads],
         cpus=[c.model_dump() for c in result.cpus],

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from assay.verdict.boundary import FIRST_LOOK_MIN
+from assay.verdict.boundary import FIRST_LOOK_MIN, looks, nominal_levels
 from assay.verdict.rule import Rule, percent
 
 PILOT_BLOCKS = FIRST_LOOK_MIN
@@ -90,7 +90,7 @@ def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | No
     worst = max(open_ones or noise_log.values())
     for_smallest = blocks_for_smallest(worst, rule, family)
     for_margin = blocks_for_margin(worst, rule)
-    wanted = max(for_smallest, for_margin)
+    wanted = max(for_smallest, for_margin, least_blocks(rule, family))
     pilot = max(len(values) for values in series.values())
     blocks = wanted if cap is None else max(min(wanted, cap), pilot)
     return Plan(
@@ -115,6 +115,15 @@ def blocks_for_margin(noise_log: float, rule: Rule) -> int:
     """Blocks that show "no difference larger than `rule.margin`" in 90 % of studies without one."""
     ratio = _EQUIVALENCE_Z * noise_log / rule.margin_log
     return study_size(math.ceil(_INFLATION * ratio**2) + 8)
+
+
+def least_blocks(rule: Rule, family: int) -> int:
+    """The fewest blocks at whose last look an exact test can reject among `family` contrasts."""
+    alpha = rule.alpha_main / family
+    blocks = PILOT_BLOCKS
+    while 2.0 ** (1 - blocks) > nominal_levels(looks(blocks, rule.alpha_main), blocks, alpha)[-1]:
+        blocks += 1
+    return blocks
 
 
 def visible_effect(noise_log: float, rule: Rule, family: int, blocks: int) -> float:

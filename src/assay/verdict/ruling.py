@@ -12,8 +12,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from assay.metrics import metric
 from assay.study import Plan
 from assay.verdict.checks import serial_doubt, slot_doubt, ties_doubt
@@ -21,12 +19,10 @@ from assay.verdict.contrast import Contrast, series
 from assay.verdict.family import family
 from assay.verdict.plan import PILOT_BLOCKS, plan_blocks
 from assay.verdict.plan import Plan as Size
+from assay.verdict.rows import SUITE, ContrastRow, Row, WitnessRow
 from assay.verdict.rule import Rule, Word
 from assay.verdict.secondary import suggest
 from assay.verdict.sequence import Judgement, judge, judge_once
-
-SUITE = "suite"
-"""The case name of verdicts over all cases: the mean of the logs, per block."""
 
 Values = list[tuple[int, float]]
 Key = tuple[str, str]
@@ -57,84 +53,6 @@ class Block:
 
     cells: Mapping[tuple[str, str], Observation]
     took_s: float
-
-
-class Frozen(BaseModel):
-    """The base of what `verdicts.json` is made of: unknown fields are an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ContrastRow(Frozen):
-    """What is compared: `of` given a setting, against an arm."""
-
-    kind: str
-    of: str
-    given: str
-    against: str
-
-
-class WitnessRow(Frozen):
-    """Whether every level was seen in force in every run of the contrast, and the evidence."""
-
-    held: bool
-    evidence: list[str]
-
-
-class Row(Frozen):
-    """One verdict. Effects are fractions, up is better; None where nothing bounds them."""
-
-    case: str
-    contrast: ContrastRow
-    arm: str
-    metric: str
-    word: str
-    strength: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    blocks: int
-    effort: str | None
-    dose: dict[str, float]
-    witness: WitnessRow
-    reason: str
-
-
-class Absentee(Frozen):
-    """A level left out because this host cannot do it."""
-
-    factor: str
-    level: str
-    why: str
-
-
-class Planned(Frozen):
-    """What the noise of the first blocks means for the study's size."""
-
-    blocks: int
-    capped: bool
-    noise: float
-    visible: float
-    sentence: str
-
-
-class Verdicts(Frozen):
-    """`verdicts.json`, and what `assay run --json` prints."""
-
-    study: str
-    primary: str
-    baseline: str
-    blocks: int
-    runs: int
-    voids: dict[str, int]
-    failures: dict[str, int]
-    stand_ins: list[str]
-    absent: list[Absentee]
-    planned: Planned | None
-    verdicts: list[Row]
-    recommended: str | None
-    stopped: str
-    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -392,65 +310,3 @@ def _in_order(
         index: [arm for of, arm in block.cells if of == case] for index, block in enumerate(blocks)
     }
     return _table(blocks, case, plan.primary), orders
-
-
-def recommended(plan: Plan, rows: Sequence[Row]) -> str | None:
-    """The arm to take: of those confirmed to help against the baseline, the surest gain.
-
-    On a ladder it is the highest rung below which every rung helped.
-    """
-    suite = SUITE if len(plan.cases) > 1 else plan.cases[0].name
-    mine = [r for r in rows if r.metric == plan.primary and r.case == suite and r.arm]
-    if plan.design == "ladder":
-        climbed = None
-        for row in mine:
-            if row.word != Word.HELPS:
-                break
-            climbed = row.arm
-        return climbed
-    helping = [r for r in mine if r.word == Word.HELPS and r.contrast.against == plan.baseline]
-    return max(helping, key=lambda r: r.low or 0.0).arm if helping else None
-
-
-def summarise(
-    plan: Plan,
-    ruling: Ruling,
-    blocks: int,
-    statuses: Sequence[tuple[str, str]],
-    stopped: str = "",
-) -> Verdicts:
-    """`verdicts.json` of a ruling; `statuses` holds (arm, status) of every run made.
-
-    `stopped` is why the study ended before everything was decided, or empty.
-    """
-    voids: dict[str, int] = {}
-    failures: dict[str, int] = {}
-    for arm, status in statuses:
-        counted = {"void": voids, "failed": failures}.get(status)
-        if counted is not None:
-            counted[arm] = counted.get(arm, 0) + 1
-    size = ruling.size
-    return Verdicts(
-        study=plan.study,
-        primary=plan.primary,
-        baseline=plan.baseline,
-        blocks=blocks,
-        runs=len(statuses),
-        voids=voids,
-        failures=failures,
-        stand_ins=[c.stand_in for c in plan.cases if c.stand_in],
-        absent=[Absentee(**a.model_dump()) for a in plan.absent],
-        planned=None
-        if size is None
-        else Planned(
-            blocks=size.blocks,
-            capped=size.capped,
-            noise=size.worst,
-            visible=size.visible,
-            sentence=size.sentence(),
-        ),
-        verdicts=ruling.rows,
-        recommended=recommended(plan, ruling.rows),
-        stopped=stopped,
-        warnings=ruling.warnings,
-    )
