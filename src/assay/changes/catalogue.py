@@ -204,7 +204,7 @@ _CHANGES = (
     ),
     _number(
         "engine.repeat_every",
-        "a slow-down of known size, to test a study: each n-th operation costs one more, uncounted",
+        "a slow-down of known size, to test a study: after every n operations one more, uncounted",
         BOTH,
         "repeat_every",
         off=0,

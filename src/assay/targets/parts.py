@@ -34,7 +34,7 @@ LOCK_SETTINGS = (
     Parameter(
         "repeat_every",
         "count",
-        "every n-th operation costs one more that is not counted; 0 is off",
+        "after every n operations one more that is not counted; 0 is off",
         0,
         low=0,
         high=1 << 30,

@@ -86,7 +86,7 @@ impl Plan {
         (4 * self.parameters.records).clamp(INPUTS_MIN, INPUTS_MAX) as usize
     }
 
-    /// The inputs of one thread. `repeat_every` n > 0 makes `extra` due after every n-th operation.
+    /// The inputs of one thread. `repeat_every` n > 0 puts an extra after every n operations.
     pub fn stream(&self, thread: usize, repeat_every: u64) -> Stream {
         let mut random = Random::new(self.parameters.seed, thread as u64);
         let inputs = (0..self.inputs_per_thread()).map(|_| self.operation(&mut random)).collect();
@@ -138,21 +138,18 @@ pub struct Extras {
 }
 
 impl Extras {
-    /// One extra after every n-th operation; none for 0.
+    /// One extra after every n counted operations; none for 0.
     pub fn every(every: u64) -> Self {
         let every = if every == 0 { u64::MAX } else { every };
         Self { every, left: every }
     }
 
-    /// Counts one operation; true when an extra is due after it.
+    /// Asked once per operation; true when this one is an extra and must not be counted.
     #[inline(always)]
-    pub fn is_due(&mut self) -> bool {
-        self.left -= 1;
-        if self.left > 0 {
-            return false;
-        }
-        self.left = self.every;
-        true
+    pub fn is_extra(&mut self) -> bool {
+        let is_extra = self.left == 0;
+        self.left = if is_extra { self.every } else { self.left - 1 };
+        is_extra
     }
 }
 
@@ -205,10 +202,10 @@ impl Stream {
         self.redraw_at as u64 % self.keys.readable()
     }
 
-    /// Counts one operation; true when an extra, untimed one is due after it.
+    /// Asked once per operation; true when this one is an extra and must not be counted.
     #[inline(always)]
-    pub fn is_extra_due(&mut self) -> bool {
-        self.extras.is_due()
+    pub fn is_extra(&mut self) -> bool {
+        self.extras.is_extra()
     }
 
     /// The bytes that an operation writes.

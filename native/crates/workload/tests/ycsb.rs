@@ -182,11 +182,11 @@ fn wrong_parameters_are_refused_by_name() {
 }
 
 #[test]
-fn extras_are_due_after_every_nth_operation() {
+fn an_extra_follows_every_n_operations() {
     let plan = Plan::new(parameters(Mix::C)).unwrap();
     let mut stream = plan.stream(0, 3);
-    let due: Vec<bool> = (0..7).map(|_| stream.is_extra_due()).collect();
-    assert_eq!(due, [false, false, true, false, false, true, false]);
+    let extras: Vec<bool> = (0..9).map(|_| stream.is_extra()).collect();
+    assert_eq!(extras, [false, false, false, true, false, false, false, true, false]);
     let mut never = plan.stream(0, 0);
-    assert!((0..1000).all(|_| !never.is_extra_due()));
+    assert!((0..1000).all(|_| !never.is_extra()));
 }

@@ -40,8 +40,8 @@
 //! * `data_cache`: `one-lock`, `partitioned` (into `cache_partitions`, a power of two),
 //!   `lock-free`.
 //! * `pages`: `4k`, `thp`, `hugetlb-2m`.
-//! * `repeat_every`: n > 0 carries out one more operation after every n-th, neither counted nor
-//!   timed as its own: throughput falls to n / (n + 1).
+//! * `repeat_every`: n > 0 carries out one more operation after every n, the same in everything but
+//!   that it is not counted, its time falling to the next: throughput falls to n / (n + 1).
 //! * `check_only`: true tries everything that can be refused (the parts, the memory) and ends with
 //!   one message `checked` `{}`; nothing is loaded or measured.
 //! * `mix`: `a` to `f`. `chooser`: `scrambled-10e10`, `exact`, `uniform`; mix `d` always takes the

@@ -193,10 +193,7 @@ impl<L: RawLock> Unit for LockUnit<'_, L> {
             let mut is_patient = true;
             while operations < PAIRS_TIMED && is_patient {
                 self.pair();
-                operations += 1;
-                if self.extras.is_due() {
-                    self.pair();
-                }
+                operations += u64::from(!self.extras.is_extra());
                 is_patient = self.waiter.counts().wait_ticks - waited_before < patience_ticks;
             }
             done.push(Done { end_ticks: self.clock.ticks(), kind: 0, operations, is_error: false });
