@@ -258,8 +258,11 @@ impl<'a> Collector<'a> {
                     self.pending.entry(index).or_insert_with(|| (0, Recording::new(kinds)));
                 *ended += 1;
                 sum.add(&recording)?;
-                if *ended == self.measurement.cpus.len() {
-                    self.write_interval(index, self.window.interval_end(index), output)?;
+                // Workers that were stopped hand in an interval before its end: `finish` writes it.
+                let end = self.window.interval_end(index);
+                let is_over = self.measurement.clock.ticks() >= end;
+                if *ended == self.measurement.cpus.len() && is_over {
+                    self.write_interval(index, end, output)?;
                 }
             }
             Message::Finished(thread, report) => {
