@@ -57,7 +57,7 @@ def verdict_lines(verdicts: Verdicts, plan: Plan) -> list[Line]:
         Line(""),
     ]
     rows = [r for r in verdicts.verdicts if r.metric == verdicts.primary]
-    lines += _rows(rows)
+    lines += _rows(rows, plan)
     leads = [r for r in verdicts.verdicts if r.metric != verdicts.primary]
     if leads:
         lines += [Line(""), Line("other metrics suggest (leads, no verdicts):", "dim")]
@@ -66,7 +66,7 @@ def verdict_lines(verdicts: Verdicts, plan: Plan) -> list[Line]:
     return lines
 
 
-def _rows(rows: Sequence[Row]) -> list[Line]:
+def _rows(rows: Sequence[Row], plan: Plan) -> list[Line]:
     """One line a verdict, its reason, dose and witness below it."""
     cases = len({r.case for r in rows}) > 1
     names = [f"{r.case}: {label(r)}" if cases else label(r) for r in rows]
@@ -81,15 +81,18 @@ def _rows(rows: Sequence[Row]) -> list[Line]:
         if row.dose:
             doses = ", ".join(f"{f} {amount:.3g}" for f, amount in row.dose.items())
             lines.append(Line(f"    dose     {doses}"))
-        lines += _witness(row)
+        lines += _witness(row, plan)
     return lines
 
 
-def _witness(row: Row) -> list[Line]:
+def _witness(row: Row, plan: Plan) -> list[Line]:
+    """What was seen of the factors that the row is about; of all, where it is about no one arm."""
+    levels = {a.name: a.levels for a in plan.arms}
+    mine, theirs = levels.get(row.arm, {}), levels.get(row.contrast.against, {})
+    changed = {f for f in mine if mine[f] != theirs.get(f)}
     held = "held" if row.witness.held else "NOT HELD"
-    changed = [e for e in row.witness.evidence if not row.dose or e.split(":")[0] in row.dose]
-    shown = (changed or row.witness.evidence)[:2]
-    return [Line(f"    witness  {held}: {evidence}", "dim") for evidence in shown]
+    about = [e for e in row.witness.evidence if e.split(":")[0] in changed]
+    return [Line(f"    witness  {held}: {e}", "dim") for e in (about or row.witness.evidence)[:2]]
 
 
 def _leads(rows: Sequence[Row]) -> list[str]:
