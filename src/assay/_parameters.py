@@ -42,8 +42,8 @@ class Parameter:
             "choice": "a name",
         }[self.kind]
         if self.low is not None and self.high is not None:
-            return f"{words} from {self.low:g} to {self.high:g}"
-        return f"{words} of at least {self.low:g}" if self.low is not None else words
+            return f"{words} from {self.low:.12g} to {self.high:.12g}"
+        return f"{words} of at least {self.low:.12g}" if self.low is not None else words
 
     def read(self, value: object) -> Any:
         """The value in the unit used inside; ValueError says what is allowed."""
@@ -79,5 +79,5 @@ def by_name(parameters: Iterable[Parameter]) -> Mapping[str, Parameter]:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """'; did you mean X?' for the nearest known name, or nothing."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -140,3 +140,62 @@ def test_a_binary_change_is_read_relative_to_its_file(tmp_path: Path) -> None:
     missing = text.replace('on = "other"', 'on = "nowhere"')
     with pytest.raises(StudyError, match="'nowhere' is not a file"):
         read("s.toml", missing, tmp_path)
+
+
+def test_ten_mistakes_in_one_file_are_told_together(read_study) -> None:
+    """Shape and sense in one pass: each mistake with its own line, none because of another."""
+    text = """name = "ten"
+colour = "red"
+
+[target]
+kind = "engine"
+threds = 4
+
+[workload]
+kind = "ycsb"
+records = 5
+
+[measure]
+window = "300 bananas"
+also = ["latency_p98"]
+
+[[factor]]
+name = "unknown"
+change = "engine.spin_hnt"
+
+[[factor]]
+name = "elsewhere"
+change = "micro.crc32c"
+
+[[factor]]
+name = "limit"
+change = "engine.spin_limit"
+
+[[factor]]
+name = "cache"
+change = "engine.data_cache"
+
+[[arm]]
+name = "a"
+levels = { cache = "lock-free" }
+
+[[arm]]
+name = "a"
+levels = { limit = "2048" }
+
+[[arm]]
+name = "same"
+levels = { cache = "lock-free" }
+
+[design]
+kind = "arms"
+
+[decide]
+budget = "1s"
+"""
+    with pytest.raises(StudyError) as caught:
+        read_study(text)
+    said = {(p.line, p.message.split(" ")[0]) for p in caught.value.problems}
+    lines = [line for line, _ in sorted(said)]
+    assert lines == [1, 2, 6, 10, 12, 13, 14, 18, 22, 36, 37, 40, 48]
+    assert all(p.next_step for p in caught.value.problems)

@@ -6,6 +6,7 @@ sense is `study.read`. Every mistake found carries its line and column.
 
 from __future__ import annotations
 
+import copy
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -97,17 +98,53 @@ class StudyFile(Section):
     decide: DecideSection = DecideSection()
 
 
-def check(document: Document) -> StudyFile:
-    """The document as a StudyFile; StudyError with every mistake of shape."""
+STAND_INS = {"name": "?", "question": "?", "primary": "throughput", "window": "100ms"}
+"""What takes the place of a required key that is wrong, so that the reading can go on."""
+
+
+def check(document: Document) -> tuple[StudyFile, list[Problem]]:
+    """The document as a StudyFile, and every mistake of shape in it.
+
+    With mistakes the StudyFile has defaults and stand-ins in their places: good
+    enough to find more mistakes in the same pass, not to run. StudyError when
+    even that cannot be had.
+    """
     try:
-        return StudyFile.model_validate(document.values)
+        return StudyFile.model_validate(document.values), []
     except ValidationError as error:
-        problems = [_translate(document, e) for e in error.errors()]
+        mistakes = error.errors()
+    problems = [_translate(document, e) for e in mistakes]
+    values = copy.deepcopy(document.values)
+    for mistake in mistakes:
+        _mend(values, _path(mistake))
+    try:
+        return StudyFile.model_validate(values), problems
+    except ValidationError as error:
         raise StudyError(document.name, problems) from error
 
 
+def _mend(values: Any, path: Path) -> None:
+    """Take a wrong value out, or put its stand-in there."""
+    *parents, key = path
+    for part in parents:
+        reachable = isinstance(values, dict | list) and (
+            part in values if isinstance(values, dict) else part < len(values)
+        )
+        if not reachable:
+            return
+        values = values[part]
+    if isinstance(values, dict):
+        values.pop(key, None)
+        if key in STAND_INS:
+            values[key] = STAND_INS[key]
+
+
+def _path(error: Any) -> Path:
+    return tuple(p for p in error["loc"] if not _is_union_tag(p))
+
+
 def _translate(document: Document, error: Any) -> Problem:
-    path: Path = tuple(p for p in error["loc"] if not _is_union_tag(p))
+    path = _path(error)
     key, kind = str(path[-1]) if path else "", error["type"]
     around = ".".join(str(p) for p in path[:-1] if not isinstance(p, int)) or "the top level"
     known = _keys_at(path[:-1])

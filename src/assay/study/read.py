@@ -82,6 +82,7 @@ class _Reader:
     def __init__(self, doc: toml.Document, base: Path, targets: Mapping[str, Target]) -> None:
         self.doc, self.base, self.targets = doc, base, targets
         self.problems: list[Problem] = []
+        self.unread: set[str] = set()  # factors with a mistake; what names them is not judged
 
     def wrong(self, path: toml.Path, message: str, next_step: str) -> None:
         self.problems.append(self.doc.problem(path, message, next_step))
@@ -91,15 +92,18 @@ class _Reader:
             raise StudyError(self.doc.name, self.problems)
 
     def study(self, text: str) -> Study:
-        file = check(self.doc)
+        file, self.problems = check(self.doc)
         cases = self.cases(file)
-        self.stop_if_wrong()
+        if not cases:
+            self.stop_if_wrong()
         factors = self.factors(file, cases)
         self.metrics(file, cases)
-        self.stop_if_wrong()
+        if self.unread and file.design.kind in ("ladder", "sweep"):
+            self.stop_if_wrong()
         order = self.order(file, factors)
+        if not order and file.design.kind == "sweep":
+            self.stop_if_wrong()
         listed = self.arms(file, factors)
-        self.stop_if_wrong()
         study = Study(
             name=file.name,
             question=file.question,
@@ -128,11 +132,11 @@ class _Reader:
     def cases(self, file: StudyFile) -> list[Case]:
         sections = self.case_sections(file)
         found = [self.case(path, section) for path, section in sections]
-        named = [c.name for c in found if c]
+        named = [section.name for _, section in sections]
         for index, name in enumerate(named):
             if name in named[:index]:
                 self.wrong(("case", index, "name"), f"two cases are called {name!r}", "rename one")
-        return [c for c in found if c]
+        return [c for c in found if c] if all(found) else []
 
     def case_sections(self, file: StudyFile) -> list[tuple[toml.Path, CaseSection]]:
         single = file.target is not None or file.workload is not None
@@ -193,9 +197,11 @@ class _Reader:
             factor = self.factor(path, section, cases)
             if factor:
                 found[section.name] = factor
+            else:
+                self.unread.add(section.name)
         for index, section in enumerate(file.factor):
             for other in section.requires:
-                if other not in found:
+                if other not in found and other not in self.unread:
                     self.unknown(("factor", index, "requires"), "factor", other, found)
         return found
 
@@ -296,6 +302,8 @@ class _Reader:
             if section.name in (BASELINE, *(a.name for a in found)):
                 message = f"duplicate arm: {section.name!r} is there already"
                 self.wrong((*path, "name"), message, "rename it, or remove it")
+            if self.unread & set(section.levels):
+                continue
             levels = {}
             for name, value in section.levels.items():
                 factor = factors.get(name)
@@ -310,6 +318,8 @@ class _Reader:
 
     def sense(self, study: Study) -> None:
         """Mistakes that only the whole study shows."""
+        if self.unread and len(arms(study)) < 2:
+            return
         if not study.factors and not study.arms_listed:
             self.wrong(("design",), "the design is empty: no factor, no arm", "add a [[factor]]")
             return
@@ -319,9 +329,11 @@ class _Reader:
             )
             return
         self.duplicates(study)
-        self.legality(study)
-        if not self.problems:
+        try:
+            self.legality(study)
             self.budget(study)
+        except ValueError as error:
+            self.wrong(("factor",), f"illegal combination: {error}", "keep one of the factors")
 
     def duplicates(self, study: Study) -> None:
         off = {f.name: f.off for f in study.factors.values()}
@@ -340,25 +352,29 @@ class _Reader:
                 arm.name, {f.name: f.off for f in study.factors.values()} | dict(arm.levels)
             )
             self.legal(("arm", index), study, whole)
-        if study.design == "arms" or self.problems:
+        if study.design == "arms":
             return
-        try:
-            legal = arms(study)
-        except ValueError as error:
-            self.wrong(("factor",), f"illegal combination: {error}", "keep one of the factors")
-            return
-        for index, factor in enumerate(study.factors.values()):
+        legal = arms(study)
+        for factor in study.factors.values():
+            if self.unread & set(factor.requires):
+                continue
             unreached = [v for v in factor.others if all(a.levels[factor.name] != v for a in legal)]
             if unreached and (study.design != "sweep" or factor.name in study.order):
                 levels = {f.name: f.off for f in study.factors.values()}
                 why = unmet(study, Arm("", {**levels, factor.name: unreached[0]}))
                 message = f"illegal combination: {why}"
                 advice = "set what it requires under [target], or add the factor it requires"
-                self.wrong(("factor", index), message, advice)
+                self.wrong(self.place(factor), message, advice)
+
+    def place(self, factor: Factor) -> toml.Path:
+        """Where a factor stands in the file."""
+        names_ = [section.get("name") for section in self.doc.values["factor"]]
+        return ("factor", names_.index(factor.name))
 
     def legal(self, path: toml.Path, study: Study, arm: Arm) -> None:
+        partners = {other for f in arm.levels for other in study.factors[f].requires}
         try:
-            why = unmet(study, arm)
+            why = "" if partners & self.unread else unmet(study, arm)
         except ValueError as error:
             why = str(error)
         if why:
