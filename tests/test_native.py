@@ -1,0 +1,29 @@
+"""The reader of the native protocol, against examples that the binary's own tests read too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay import native
+
+EXAMPLES = Path(__file__).parent.parent / "native" / "crates" / "assayer" / "examples" / "protocol"
+RESULTS = {"facts": native.Facts, "census": native.Census}
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.jsonl")), ids=lambda p: p.stem)
+def test_captured_output_is_read_whole(example: Path) -> None:
+    """Both sides declare the types by themselves; neither takes an unknown field."""
+    result = RESULTS.get(example.stem, native.Result)
+    messages = [native.parse(line, result) for line in example.read_text().splitlines()]
+    assert messages
+    ends = native.Failure | native.Checked | result
+    assert isinstance(messages[-1], ends)
+    assert not any(isinstance(m, ends) for m in messages[:-1])
+
+
+def test_there_is_an_example_of_every_verb() -> None:
+    """And of an error."""
+    names = {p.stem for p in EXAMPLES.glob("*.jsonl")}
+    assert {"engine", "micro-lock", "micro-crc32c", "facts", "census", "error"} <= names

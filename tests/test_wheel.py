@@ -1,0 +1,26 @@
+"""The wheel: the command, the binary beside it, and the studies inside."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from assay.study import shipped
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_a_wheel_holds_the_binary_the_studies_and_the_report(tmp_path: Path) -> None:
+    """What `pip install` of it gives is what runs from a checkout."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", tmp_path, ROOT]
+    subprocess.run(command, check=True, timeout=600)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(n.endswith(".data/scripts/assayer") for n in names)
+    for study in shipped():
+        assert f"assay/library/studies/{study}.toml" in names
+    assert "assay/report/vendor/plot.js" in names
+    assert any(n.startswith("assay/report/templates/") for n in names)
+    assert any(n.endswith("licenses/LICENSE") for n in names)
