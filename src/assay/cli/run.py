@@ -47,18 +47,24 @@ def command(
         if overrides or out or seed is not None or full:
             raise InputError("--resume goes on with the plan as it is; drop the other options")
         bundle = Bundle.open(resume)
-    verdicts = None
     try:
-        verdicts = run(bundle, _watcher())
+        run(bundle, _watcher())
     finally:
-        if (bundle.folder / "verdicts.json").exists():
-            path = bundle.write_report(report_html(bundle))
-            story().print(f"bundle {bundle.folder}\nreport {path}", style="dim")
+        _answer(bundle, json)
+    return None
+
+
+def _answer(bundle: Bundle, json: bool) -> None:
+    """Print the verdicts and write the report, also of a study that was stopped on the way."""
+    if not bundle.has_verdicts:
+        return
+    verdicts = bundle.verdicts()
     if json:
         tell_json(verdicts.model_dump())
     else:
         tell(verdict_lines(verdicts, bundle.plan))
-    return None
+    path = bundle.write_report(report_html(bundle))
+    story().print(f"bundle {bundle.folder}\nreport {path}", style="dim")
 
 
 def _prepared(

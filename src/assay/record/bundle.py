@@ -107,10 +107,15 @@ class Bundle:
         self._last = previous
         return found
 
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether the study got as far as `verdicts.json`."""
+        return (self.folder / "verdicts.json").exists()
+
     def verdicts(self) -> Verdicts:
         """What `verdicts.json` says; BundleError if the study has not got that far."""
         path = self.folder / "verdicts.json"
-        if not path.exists():
+        if not self.has_verdicts:
             raise BundleError(
                 f"{self.folder} has no verdicts yet",
                 next_step=f"finish it with `assay run --resume {self.folder}`",
@@ -181,8 +186,11 @@ def _record(number: int, line: bytes) -> RunRecord:
     try:
         return RunRecord.model_validate_json(line)
     except ValidationError as error:
-        reason = str(error).splitlines()[0]
-        raise AlteredError(f"line {number + 1} of runs.jsonl is not a run: {reason}") from error
+        wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise AlteredError(
+            f"line {number + 1} of runs.jsonl is not a run of this version: {'; '.join(wrong[:3])}",
+            next_step="plan.json names the version of Assay that wrote it",
+        ) from error
 
 
 def _pretty(value: Any) -> bytes:

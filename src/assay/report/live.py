@@ -70,8 +70,8 @@ class Plain:
             return
         self.blocks = len(replay.blocks)
         left = format_duration(remaining_s(replay))
-        rows = [r for r in replay.ruling.rows if r.metric == replay.plan.primary]
-        decided = [f"{label(r)} {r.word}" for r in rows if r.word != "undecided"]
+        primary = [r for r in replay.ruling.rows if r.metric == replay.plan.primary]
+        decided = [f"{label(r)} {r.word}" for r in primary if r.word != "undecided"]
         said = ", ".join(decided) or "nothing decided yet"
         self.say(f"block {self.blocks}: {said}; at most {left} left")
 

@@ -79,8 +79,9 @@ def adjudicate(plan: Plan, blocks: Sequence[Block], stopped: str = "") -> Ruling
         row, final = _row(plan, blocks, key, contrast, judged[key], stopped)
         rows.append(row)
         finals[key] = final
-    rows += _secondary(plan, contrasts, blocks, rule)
     finished = bool(stopped) or all(finals.values())
+    if finished:
+        rows += _secondary(plan, contrasts, blocks, rule)
     live = _live(plan, contrasts, finals, finished)
     return Ruling(rows, size, live, finished, _warnings(plan, blocks, values))
 
