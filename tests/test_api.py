@@ -8,6 +8,7 @@ import pytest
 
 import assay
 from assay.bench import guard
+from assay.native import find_assayer
 from test_kill import STUDY as REAL
 
 
@@ -39,3 +40,82 @@ def test_every_run_carries_its_witness_and_dose(tmp_path: Path, finished) -> Non
         assert set(run.witness) == {"hint", "cache"}
         assert all(w.held for w in run.witness.values())
         assert set(run.dose) == {"hint", "cache"}
+
+
+GENERIC = """
+name = "own-changes"
+question = "Do the four generic changes reach a real server?"
+
+[target]
+kind = "micro"
+
+[workload]
+kind = "lock"
+
+[measure]
+primary = "throughput"
+warmup = "10ms"
+window = "40ms"
+
+[[factor]]
+name = "configuration"
+change = "setting"
+levels = { a = { hint = "none", padding = 0 }, b = { hint = "nop", padding = 64 } }
+
+[[factor]]
+name = "variable"
+change = "env"
+variable = "ASSAY_PLACEBO"
+on = "1"
+
+[[factor]]
+name = "build"
+change = "binary"
+on = "other/assayer"
+
+[[factor]]
+name = "switch"
+change = "command"
+[factor.levels.off]
+apply = ["true"]
+undo = ["true"]
+witness = ["cat", "{flag}"]
+expect = ""
+[factor.levels.on]
+apply = ["cp", "{source}", "{flag}"]
+undo = ["truncate", "-s", "0", "{flag}"]
+witness = ["cat", "{flag}"]
+expect = "on"
+
+[design]
+kind = "one-at-a-time"
+
+[decide]
+smallest = "90%"
+margin = "90%"
+budget = "60s"
+"""
+
+
+def test_a_users_own_changes_reach_a_real_server_and_are_witnessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings, a variable, another build and a command, each proved on and proved off."""
+    monkeypatch.setattr(guard, "FOREIGN_CPUS", float("inf"))
+    monkeypatch.setattr(guard, "STOLEN_CPUS", float("inf"))
+    flag, source, other = tmp_path / "flag", tmp_path / "source", tmp_path / "other" / "assayer"
+    flag.write_text("")
+    source.write_text("on")
+    other.parent.mkdir()
+    other.write_bytes(find_assayer().read_bytes() + b"\0")
+    other.chmod(0o755)
+    text = GENERIC.replace("{flag}", str(flag)).replace("{source}", str(source))
+    (tmp_path / "study.toml").write_text(text)
+    bundle, verdicts = assay.run_study(str(tmp_path / "study.toml"), tmp_path / "bundle", seed=1)
+    assert {v.arm for v in verdicts.verdicts} == {"configuration", "variable", "build", "switch"}
+    assert all(v.witness.held for v in verdicts.verdicts), verdicts.verdicts
+    by_arm = {run.arm: run.witness for run in bundle.runs()}
+    assert by_arm["build"]["build"].evidence != by_arm["baseline"]["build"].evidence
+    assert by_arm["switch"]["switch"].evidence == "witness command printed 'on'"
+    assert flag.read_text() == ""
+    assert assay.differences(bundle) == []
