@@ -170,7 +170,8 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
     for absent in plan.absent:
         if absent.factor in study.factors:
             study = study.without(Absent(absent.factor, absent.level, absent.why))
-    if [a.name for a in arms(study)] != [a.name for a in plan.arms]:
+    made = [(a.name, dict(a.levels)) for a in arms(study)]
+    if made != [(a.name, a.levels) for a in plan.arms]:
         raise BundleError(
             f"{bundle.folder}: this version of Assay makes other arms of its study",
             next_step=f"finish it with Assay {plan.version}",
