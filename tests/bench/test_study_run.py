@@ -194,9 +194,10 @@ def test_a_change_without_its_witness_is_invalid_at_once(
 
 
 def test_a_dose_of_zero_says_not_exercised(tmp_path: Path, fake: FakeTarget, read_study) -> None:
-    """A slow-down part that never ran claims no cause."""
-    text = STUDY.replace("engine.spin_hint", "engine.repeat_every").replace(
-        'on = "pause"', "on = 9"
+    """A hint for waiters, where nobody ever waits, claims no cause."""
+    start, end = STUDY.index('[[factor]]\nname = "cache"'), STUDY.index("[design]")
+    text = (STUDY[:start] + STUDY[end:]).replace(
+        'kind = "engine"', 'kind = "engine"\ndata_cache = "lock-free"'
     )
     bundle = run_fake(tmp_path / "b", fake, read_study(text))
     row = next(r for r in bundle.verdicts().verdicts if r.arm == "hint")

@@ -113,3 +113,13 @@ def test_a_setting_level_may_be_a_table_of_settings(tmp_path) -> None:
     levels = {"a": {"padding": 0, "hint": "none"}, "b": {"padding": 64, "hint": "nop"}}
     change = generic_change("setting", "conf", None, levels, target="engine", base=tmp_path)
     assert change.level("b").application.settings == {"padding": 64, "hint": "nop"}
+
+
+def test_a_known_slow_down_is_proved_by_what_was_carried_out() -> None:
+    """Not by what the server says it was told."""
+    witness = CATALOGUE["engine.repeat_every"].witness
+    told = {"read_back": {"repeat_every": 33}, "operations": 1_000_000}
+    assert witness.judge("33", {"repeat_every": 33}, {**told, "executed": 1_030_303}).held
+    assert not witness.judge("33", {"repeat_every": 33}, {**told, "executed": 1_000_010}).held
+    assert not witness.judge("0", {"repeat_every": 0}, {**told, "executed": 1_030_303}).held
+    assert witness.judge("0", {"repeat_every": 0}, {**told, "executed": 999_990}).held

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay._parameters import nearest
 from assay.changes.declaration import Application, Change, Dose, Effort, Level, Prediction
-from assay.changes.witness import Expected, Functions, HugePages, ReadBack, Witness
+from assay.changes.witness import Expected, Functions, HugePages, ReadBack, Repeated, Witness
 
 ENGINE = frozenset({"engine"})
 MICRO = frozenset({"micro"})
@@ -64,6 +64,7 @@ def _number(
     *,
     off: int,
     on: int,
+    witness: Witness | None = None,
     effort: Effort = "C",
     dose: Dose | None = None,
     requires: Mapping[str, tuple[Any, ...]] | None = None,
@@ -75,7 +76,7 @@ def _number(
         {},
         str(off),
         str(on),
-        ReadBack(),
+        witness or ReadBack(),
         effort,
         dose,
         numeric_setting=setting,
@@ -209,6 +210,7 @@ _CHANGES = (
         "repeat_every",
         off=0,
         on=33,
+        witness=Repeated("repeat_every"),
         effort="A",
         dose=Dose("repeats", "repeats per operation"),
     ),

@@ -9,6 +9,7 @@ is here, so that a bundle can be judged again without any server.
     Functions    the census of the very functions that ran    which instructions they hold
     ReadBack     settings as the server reports them          what it was really given
     HugePages    smaps of the data's own mapping              which pages were obtained
+    Repeated     operations carried out against counted       a slow-down of known size
     Environ      /proc/PID/environ                            an environment variable
     Executable   digest of /proc/PID/exe                      which build ran
     CommandSays  output of a witness command                  whatever the user asked
@@ -21,7 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Evidence = Mapping[str, Any]
-"""What a server showed: `read_back`, `functions`, `memory`, `environ`, `executable`, `commands`."""
+"""What a server showed: `read_back`, `functions`, `memory`, `environ`, `executable`, `commands`,
+and the numbers `executed` and `operations`."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,27 @@ class HugePages:
         unwanted = [f for f in fields if f != wanted and memory[f]]
         short = wanted is not None and memory[wanted] < self.share * memory["bytes"]
         return Held(not unwanted and not short, said)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Operations carried out beyond those counted: one for every n at level n, none at 0.
+
+    A tenth of what is wanted and a thousand operations are allowed: threads begin
+    and end a window between two batches.
+    """
+
+    setting: str
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        if "executed" not in evidence:
+            return Held(False, "the operations carried out were not counted")
+        counted, every = evidence["operations"], applied[self.setting]
+        extra = evidence["executed"] - counted
+        wanted = counted / every if every else 0.0
+        if abs(extra - wanted) > 0.1 * wanted + 1000:
+            return Held(False, f"{extra} repeated of {counted}, not {wanted:.0f}")
+        return Held(True, f"one operation repeated in {every}" if every else "nothing repeated")
 
 
 @dataclass(frozen=True)

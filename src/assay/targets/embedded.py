@@ -137,6 +137,8 @@ class EmbeddedServer:
             "executable": {**executable, "build_id": self._ready.build_id},
             "read_back": self._ready.manifest,
             "memory": self._result.memory.model_dump(),
+            "executed": self._result.executed,
+            "operations": self._result.operations,
             "functions": [
                 {"role": r.role, "calls": r.calls, **found[r.address]} for r in self._result.ran
             ],
