@@ -1,8 +1,11 @@
 //! An arena on pages of a chosen kind, touched in full before anything is measured.
 //!
-//! The mapping lies inside a larger reservation without access rights: it starts on a huge-page
-//! boundary, and the reserved borders keep the kernel from merging it with a neighbour, so that
-//! /proc/self/smaps has a line for exactly this memory. Every page is touched at creation, because
+//! Ordinary pages are made accessible inside a larger reservation without access rights: they start
+//! on a huge-page boundary, and the reserved borders keep the kernel from merging them with a
+//! neighbour, so that /proc/self/smaps has a line for exactly this memory. Pages of the pool are
+//! mapped by themselves: they are aligned and never merged anyway, and mapping them over a
+//! reservation would, when the pool is empty, leave a hole that another thread's memory may fill
+//! before it is given back. Every page is touched at creation, because
 //! the first touch can take seconds where the hypervisor must find the memory, and that time
 //! belongs to no arm.
 //!
@@ -63,35 +66,42 @@ impl Arena {
     /// modes get the same amount.
     pub fn new(bytes: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
         let bytes = bytes.max(1).next_multiple_of(HUGE_BYTES);
+        let arena = match mode {
+            PageMode::Hugetlb2m => Self::from_pool(bytes)?,
+            PageMode::Small | PageMode::Transparent => Self::from_reservation(bytes, mode)?,
+        };
+        arena.touch()?;
+        Ok(arena)
+    }
+
+    fn from_pool(bytes: usize) -> Result<Self, PrimitiveError> {
+        let huge = libc::MAP_HUGETLB | (21 << libc::MAP_HUGE_SHIFT);
+        let base =
+            map_anywhere(bytes, ACCESS, huge).map_err(|error| pool_too_small(bytes, error))?;
+        let (reserved, mode) = (bytes, PageMode::Hugetlb2m);
+        let used = AtomicUsize::new(0);
+        Ok(Self { reservation: base, reserved, base, bytes, used, mode })
+    }
+
+    fn from_reservation(bytes: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
         let reserved = bytes + 2 * HUGE_BYTES;
-        let reservation = reserve(reserved)?;
+        let reservation = map_anywhere(reserved, libc::PROT_NONE, libc::MAP_NORESERVE)
+            .map_err(|source| PrimitiveError::Os { call: "reserving the arena", source })?;
         // The start moves up to the next boundary, and by a whole page if it was on one already:
         // there is always a border below.
         let offset = HUGE_BYTES - reservation.as_ptr().addr() % HUGE_BYTES;
         // SAFETY: offset <= HUGE_BYTES, so [offset, offset + bytes) lies inside the reservation.
         let base = unsafe { reservation.add(offset) };
         let arena = Self { reservation, reserved, base, bytes, used: AtomicUsize::new(0), mode };
-        arena.map()?;
-        arena.touch()?;
+        // SAFETY: the range lies inside our own reservation, which nothing uses yet.
+        if unsafe { libc::mprotect(base.as_ptr().cast(), bytes, ACCESS) } != 0 {
+            return Err(PrimitiveError::last_os("mprotect of the arena"));
+        }
+        arena.advise()?;
         Ok(arena)
     }
 
-    fn map(&self) -> Result<(), PrimitiveError> {
-        let huge = match self.mode {
-            PageMode::Hugetlb2m => libc::MAP_HUGETLB | (21 << libc::MAP_HUGE_SHIFT),
-            PageMode::Small | PageMode::Transparent => 0,
-        };
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | huge;
-        let rights = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the range lies inside our own reservation, which nothing uses yet.
-        let got =
-            unsafe { libc::mmap(self.base.as_ptr().cast(), self.bytes, rights, flags, -1, 0) };
-        if got == libc::MAP_FAILED {
-            return Err(match self.mode {
-                PageMode::Hugetlb2m => self.pool_too_small(),
-                _ => PrimitiveError::last_os("mmap of the arena"),
-            });
-        }
+    fn advise(&self) -> Result<(), PrimitiveError> {
         let advice = match self.mode {
             PageMode::Small => libc::MADV_NOHUGEPAGE,
             PageMode::Transparent => libc::MADV_HUGEPAGE,
@@ -114,19 +124,6 @@ impl Arena {
             what: format!("pages `thp`: madvise refused: {}", std::io::Error::last_os_error()),
             next: "use a kernel with transparent huge pages, or pages `4k`".to_owned(),
         })
-    }
-
-    fn pool_too_small(&self) -> PrimitiveError {
-        let error = std::io::Error::last_os_error();
-        let needed = self.bytes / HUGE_BYTES;
-        let pool = pool_count("nr_hugepages");
-        let free = pool_count("free_hugepages").saturating_sub(pool_count("resv_hugepages"));
-        PrimitiveError::Missing {
-            what: format!(
-                "pages `hugetlb-2m`: {needed} pages of 2 MiB are needed, {free} are free ({error})"
-            ),
-            next: format!("as root: sysctl -w vm.nr_hugepages={}", pool - free.min(pool) + needed),
-        }
     }
 
     fn touch(&self) -> Result<(), PrimitiveError> {
@@ -187,14 +184,32 @@ impl Drop for Arena {
     }
 }
 
-fn reserve(bytes: usize) -> Result<NonNull<u8>, PrimitiveError> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+const ACCESS: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
+
+fn map_anywhere(
+    bytes: usize,
+    rights: libc::c_int,
+    more: libc::c_int,
+) -> std::io::Result<NonNull<u8>> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | more;
     // SAFETY: an anonymous mapping at an address of the kernel's choice disturbs nothing.
-    let got = unsafe { libc::mmap(core::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+    let got = unsafe { libc::mmap(core::ptr::null_mut(), bytes, rights, flags, -1, 0) };
     if got == libc::MAP_FAILED {
-        return Err(PrimitiveError::last_os("reserving address space for the arena"));
+        return Err(std::io::Error::last_os_error());
     }
-    NonNull::new(got.cast()).ok_or_else(|| PrimitiveError::last_os("mmap returned address zero"))
+    NonNull::new(got.cast()).ok_or_else(std::io::Error::last_os_error)
+}
+
+fn pool_too_small(bytes: usize, error: std::io::Error) -> PrimitiveError {
+    let needed = bytes / HUGE_BYTES;
+    let pool = pool_count("nr_hugepages");
+    let free = pool_count("free_hugepages").saturating_sub(pool_count("resv_hugepages"));
+    PrimitiveError::Missing {
+        what: format!(
+            "pages `hugetlb-2m`: {needed} pages of 2 MiB are needed, {free} are free ({error})"
+        ),
+        next: format!("as root: sysctl -w vm.nr_hugepages={}", pool - free.min(pool) + needed),
+    }
 }
 
 fn pool_count(name: &str) -> usize {
