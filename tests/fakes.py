@@ -166,7 +166,6 @@ class FakeServer:
                 for i in range(2)
             ],
             health=dict(HEALTHY),
-            state_ok=True,
         )
 
     def evidence(self) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ SIZE_UNITS = {
     "GB": 10**9,
 }
 
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)\s*")
+_QUANTITY = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z%]*)\s*")
 
 
 def _split(text: object, what: str, example: str) -> tuple[float, str]:

@@ -97,7 +97,6 @@ def test_a_run_has_every_metric_of_its_target(tmp_path: Path) -> None:
     assert measured.counters["lookups.data_cache"] == pytest.approx(measured.operations, rel=0.01)
     assert len(measured.cpus) >= FACTS.cpus
     assert measured.errors == 0
-    assert measured.state_ok
 
 
 @pytest.mark.parametrize("mix", "abcdef")

@@ -5,7 +5,6 @@ Both are watchers: they are told and decide nothing.
 
 from __future__ import annotations
 
-import time
 from typing import TextIO
 
 from rich.console import Console, Group
@@ -96,7 +95,6 @@ class Terminal:
         self.rate = 0.0
         self.note = ""
         self.pause = ""
-        self.began = time.monotonic()
         self.bar = Progress(
             TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}")
         )

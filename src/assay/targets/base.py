@@ -53,7 +53,6 @@ class Measured:
     threads: list[dict[str, Any]]
     cpus: list[dict[str, Any]]
     health: Mapping[str, Any]
-    state_ok: bool
 
 
 OnInterval = Callable[[int, float], None]

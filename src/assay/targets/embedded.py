@@ -8,7 +8,7 @@ the limit; what can disturb a run is another process, and health tells that.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from hdrh.histogram import HdrHistogram
 
 from assay import native
 from assay._digest import file_digest
-from assay._errors import InputError, RunError
+from assay._errors import RunError
 from assay._parameters import Parameter
 from assay.targets.base import Launch, Measured, OnInterval
 
@@ -31,20 +31,17 @@ QUANTILES = {
 HARNESS = ("threads", "pin")
 """Settings that the request carries beside `parts`."""
 
-HIGHEST_NS = 60_000_000_000
-
 
 @dataclass(frozen=True)
 class EmbeddedTarget:
-    """A verb of `assayer` as a target. `run_s` guesses start and load from a launch."""
+    """A verb of `assayer` as a target. `load_s` guesses start and load, in seconds."""
 
     kind: str
     text: str
     settings: Mapping[str, Parameter]
     workloads: tuple[str, ...]
     lock_classes: tuple[str, ...]
-    workload_request: Any
-    load_s: Any
+    load_s: Callable[[Launch], float]
     stand_in: str | None = None
 
     def request(self, launch: Launch) -> dict[str, Any]:
@@ -52,7 +49,7 @@ class EmbeddedTarget:
         parts = {k: v for k, v in launch.settings.items() if k not in HARNESS}
         return {
             "parts": parts,
-            "workload": self.workload_request(launch),
+            "workload": {"kind": launch.workload, **launch.parameters},
             **{k: launch.settings[k] for k in HARNESS},
             "seed": launch.seed,
             "warmup_ms": round(launch.warmup_s * 1000),
@@ -127,8 +124,8 @@ class EmbeddedServer:
         return _measured(self._result, health, intervals, self._ready.manifest, buffer_bytes)
 
     def evidence(self) -> Mapping[str, Any]:
-        if self._ready is None or self._result is None:
-            raise InputError("evidence was asked for before the run was measured")
+        assert self._ready is not None, "evidence is shown after the run was measured"
+        assert self._result is not None, "evidence is shown after the run was measured"
         addresses = tuple(r.address for r in self._result.ran)
         executable = self._process["executable"]
         found = _census(str(self._executable), executable["sha256"], addresses)
@@ -205,7 +202,6 @@ def _measured(
         threads=[t.model_dump() for t in result.threads],
         cpus=[c.model_dump() for c in result.cpus],
         health=health.model_dump(),
-        state_ok=result.state.checksum_ok,
     )
 
 

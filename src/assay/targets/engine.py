@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay._parameters import Parameter, by_name
 from assay.targets.base import Launch
 from assay.targets.embedded import EmbeddedTarget
@@ -11,10 +9,6 @@ from assay.targets.parts import HARNESS_SETTINGS, LOCK_SETTINGS
 
 LOAD_S_PER_RECORD_BYTE = 1.2e-9
 """A guess from the reference machine, used only to foresee a study's length."""
-
-
-def _workload(launch: Launch) -> dict[str, Any]:
-    return {"kind": launch.workload, **launch.parameters}
 
 
 def _load_s(launch: Launch) -> float:
@@ -49,6 +43,5 @@ ENGINE = EmbeddedTarget(
     ),
     workloads=("ycsb",),
     lock_classes=("data_cache", "index", "row"),
-    workload_request=_workload,
     load_s=_load_s,
 )

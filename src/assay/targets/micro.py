@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay._parameters import Parameter, by_name
-from assay.targets.base import Launch
 from assay.targets.embedded import EmbeddedTarget
 from assay.targets.parts import HARNESS_SETTINGS, LOCK_SETTINGS
-
-
-def _workload(launch: Launch) -> dict[str, Any]:
-    return {"kind": launch.workload, **launch.parameters}
-
 
 MICRO = EmbeddedTarget(
     kind="micro",
@@ -32,6 +24,5 @@ MICRO = EmbeddedTarget(
     ),
     workloads=("lock", "crc32c"),
     lock_classes=("lock",),
-    workload_request=_workload,
     load_s=lambda launch: 0.3,
 )

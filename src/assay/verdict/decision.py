@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 import numbers
-import re
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from assay._errors import DataError
+from assay._units import parse_percent
 from assay.verdict import checks
 from assay.verdict.checks import Code, Doubt
 from assay.verdict.contrast import change, series
@@ -133,8 +134,9 @@ def _rule(smallest: object, margin: object, alpha: object) -> Rule:
 def _fraction(size: object, name: str) -> float:
     """A size as a fraction: "2%" or 0.02. Raises DataError."""
     number = math.nan
-    if isinstance(size, str) and (match := re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*%\s*", size)):
-        number = float(match[1]) / 100
+    if isinstance(size, str):
+        with suppress(ValueError):
+            number = parse_percent(size)
     elif isinstance(size, numbers.Real) and not isinstance(size, bool):
         number = float(size)
     if not 0 < number < 1:
