@@ -247,3 +247,11 @@ def test_a_rule_without_sense_is_refused(arguments):
     """Sizes and error rates have their ranges."""
     with pytest.raises(ValueError, match="between"):
         Rule(*arguments)
+
+
+def test_a_look_too_small_to_reject_anything_gives_nothing_up():
+    """Three contrasts spread evenly about zero: 9 blocks cannot reject, so none is hopeless yet."""
+    even = list(enumerate((0.5, -0.5, 0.4, -0.4, 0.3, -0.3, 0.2, -0.2, 0.01)))
+    found = judge({name: even for name in "abc"}, Rule(0.05, 0.05), 20, 9)
+    assert all(j.look is not None and j.low is None for j in found.values())
+    assert not any(j.final for j in found.values())

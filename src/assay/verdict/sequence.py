@@ -209,7 +209,8 @@ def _settle(name: str, sample: SignedRank | None, look: _Look, left: int, family
         )
     if within(sample.interval(look.level(rule.alpha_equivalence)), rule.margin_log):
         return _answer(name, sample, look, alpha)
-    hopeless = not look.last and _is_futile(sample, look, alpha)
+    can_reject = not math.isinf(sample.interval(look.level(alpha))[0])
+    hopeless = can_reject and not look.last and _is_futile(sample, look, alpha)
     return _undecided(name, sample, look, alpha, hopeless, family)
 
 
