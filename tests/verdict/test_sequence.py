@@ -8,6 +8,7 @@ import pytest
 
 from assay.verdict import Rule, Word, judge, judge_once
 from assay.verdict.boundary import looks, nominal_levels
+from assay.verdict.sequence import extended
 from assay.verdict.signed_rank import SignedRank
 
 RULE = Rule(0.02, 0.02)
@@ -45,7 +46,7 @@ def test_equal_arms_end_as_no_difference():
     found = judge({"a": noisy(0.0, 0.005, 12, 2)}, RULE, 12, 12)["a"]
     assert found.word == "no difference"
     assert -0.02 < found.low < found.high < 0.02
-    assert found.level == pytest.approx(0.10)
+    assert found.level == pytest.approx(0.08)
 
 
 def test_not_significant_is_not_no_difference():
@@ -255,3 +256,64 @@ def test_a_look_too_small_to_reject_anything_gives_nothing_up():
     found = judge({name: even for name in "abc"}, Rule(0.05, 0.05), 20, 9)
     assert all(j.look is not None and j.low is None for j in found.values())
     assert not any(j.final for j in found.values())
+
+
+def undecided():
+    """Contrasts of a study that ends undecided."""
+    return noisy(0.012, 0.05, 90, 5)
+
+
+def test_an_extension_adds_half_as_many_blocks_again():
+    """Each time, counted from what there is by then."""
+    assert [extended(40, k) for k in range(4)] == [40, 60, 90, 135]
+    assert extended(9, 1) == 14
+
+
+def test_an_extension_reopens_what_was_undecided_until_its_end():
+    """On the way nothing is decided; at the end everything is."""
+    values = undecided()
+    ended = judge({"a": values[:20]}, RULE, 20, 20)["a"]
+    assert (ended.word, ended.final) == ("undecided", True)
+    going = judge({"a": values[:25]}, RULE, 20, 25, extensions=1)["a"]
+    assert (going.word, going.final) == ("undecided", False)
+    assert "extension 1 is judged at block 30" in going.reason
+    done = judge({"a": values[:30]}, RULE, 20, 30, extensions=1)["a"]
+    assert (done.final, done.blocks) == (True, 30)
+    assert "extension 1, 30 blocks" in done.reason
+
+
+def test_an_extension_is_judged_once_at_half_of_what_was_kept_back():
+    """The interval is the plain one at .05 * .2 / 2."""
+    values = undecided()[:30]
+    found = judge({"a": values}, RULE, 20, 30, extensions=1)["a"]
+    low, high = SignedRank(v for _, v in values).interval(0.005)
+    assert found.low == pytest.approx(math.expm1(low))
+    assert found.high == pytest.approx(math.expm1(high))
+    assert found.level == pytest.approx(0.005)
+
+
+def test_an_extension_leaves_what_was_decided_as_it_was():
+    """A verdict, once final, is never revised."""
+    series = {"a": noisy(0.10, 0.01, 20, 1), "b": undecided()[:30]}
+    before = judge({k: v[:20] for k, v in series.items()}, RULE, 20, 20)
+    after = judge(series, RULE, 20, 30, extensions=1)
+    assert before["a"].word == "helps"
+    assert after["a"] == before["a"]
+
+
+def test_an_extension_takes_up_again_what_was_given_up_as_hopeless():
+    """Given up early, it is judged on all blocks there are at the extension's end."""
+    values = noisy(0.0, 0.30, 90, 3)
+    early = judge({"a": values[:60]}, RULE, 60, 60)["a"]
+    assert early.final
+    assert early.blocks < 60
+    late = judge({"a": values}, RULE, 60, 90, extensions=1)["a"]
+    assert (late.final, late.blocks) == (True, 90)
+
+
+def test_all_extensions_together_spend_no_more_than_was_promised():
+    """Both kinds of error add up to what the rule says."""
+    rules = [RULE.extension(k) for k in range(1, 40)]
+    assert RULE.alpha_main + sum(r.alpha_main for r in rules) == pytest.approx(0.05)
+    spent = RULE.alpha_equivalence + sum(r.alpha_equivalence for r in rules)
+    assert spent == pytest.approx(0.10)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 class Word(enum.StrEnum):
@@ -39,14 +39,16 @@ class Rule:
     smallest  smallest effect worth having; it sets the price of the study
     margin    largest difference that counts as none
     alpha     chance, over the whole study, of any false "helps" or "hurts"
-    reserve   share of alpha kept back for extending a study that ends undecided, so that an
-              extension cannot lift the total above alpha (union bound)
+    reserve   share of both kinds of error kept back for extending a study that ends undecided, so
+              that an extension cannot lift the total above what was promised (union bound)
+    equivalence  two-sided chance of a false "no difference" of one contrast: 5 % on either side
     """
 
     smallest: float
     margin: float
     alpha: float = 0.05
     reserve: float = 0.2
+    equivalence: float = 0.10
 
     def __post_init__(self) -> None:
         for name in ("smallest", "margin"):
@@ -59,13 +61,24 @@ class Rule:
 
     @property
     def alpha_main(self) -> float:
-        """What the planned looks may spend: 0.04 of the default 0.05."""
+        """What the planned looks may spend on helps and hurts: 0.04 of the default 0.05."""
         return self.alpha * (1 - self.reserve)
 
     @property
     def alpha_equivalence(self) -> float:
-        """Two-sided level of the equivalence interval: 5 % on either side (TOST)."""
-        return 0.10
+        """What the planned looks may spend on equivalence (TOST): 4 % on either side."""
+        return self.equivalence * (1 - self.reserve)
+
+    def extension(self, number: int) -> Rule:
+        """The rule of the test at the end of extension `number` (1, 2, ...).
+
+        It spends half of what is left of the reserve, and nothing of it is kept back: all
+        extensions together stay within alpha.
+        """
+        share = self.reserve * 2.0**-number
+        return replace(
+            self, alpha=self.alpha * share, equivalence=self.equivalence * share, reserve=0.0
+        )
 
     @property
     def smallest_log(self) -> float:

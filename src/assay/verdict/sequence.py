@@ -10,6 +10,7 @@ A contrast goes through these states, and only at looks:
          ── equivalence interval inside the margin ──> no difference     final
          ── neither within reach by the end ───────────> undecided         final
          ── last look ───────────────────────────────> undecided         final
+    undecided ── end of an extension that was asked for ──> tested once more, as above
 
 The family shares alpha by Holm's method at every look: with `left` hypotheses not rejected so
 far, each open one is tested at the look's nominal level for alpha/left; a rejection lowers
@@ -17,7 +18,10 @@ far, each open one is tested at the look's nominal level for alpha/left; a rejec
 makes Holm valid in a group-sequential study. Equivalence is claimed at 5 % per side for each
 contrast on its own; it is a statement about that contrast and is not corrected for the others.
 
-Not here: which runs count (bench), the first noise estimate (`plan.py`), extensions.
+An extension adds half as many blocks again and tests once, at its end, the contrasts that are
+still undecided, out of what the rule kept back; the union bound holds whatever led to it.
+
+Not here: which runs count (bench) and the first noise estimate (`plan.py`).
 
 Sources: Holm, Scand. J. Stat. 6 (1979); Maurer & Bretz, Stat. Biopharm. Res. 5 (2013) and
 Tamhane et al., Stat. Med. 40 (2021) 5333, group-sequential Holm; Jennison & Turnbull (2000),
@@ -51,10 +55,12 @@ class Judgement:
     low, high  the repeated interval; None when unbounded: before the first look, and when so
                few blocks cannot reject at any value
     blocks     blocks of this contrast that were used (those missing do not count)
-    look       index of the look (from 0) this was read at; None before the first
+    look       index of the look (from 0) this was read at, extensions counting on; None before
+               the first
     final      nothing will change this any more
-    level      two-sided error over the whole study that the interval stands for: alpha/left for
-               helps, hurts and undecided, 0.10 for "no difference"
+    level      two-sided error that the interval stands for, over all planned looks or at the end
+               of its extension: alpha/left for helps, hurts and undecided; for "no difference"
+               that of equivalence
     """
 
     name: str
@@ -76,6 +82,7 @@ def judge(
     planned: int,
     blocks_done: int,
     family: Collection[str] | None = None,
+    extensions: int = 0,
 ) -> dict[str, Judgement]:
     """Replay every look a study of `planned` blocks has reached after `blocks_done` blocks.
 
@@ -83,10 +90,24 @@ def judge(
     indices count from 0, so they are below `blocks_done`; blocks may be missing. Values after
     the look that decided a contrast, or beyond `planned`, are not looked at. `family`: all
     contrasts that share alpha, those without data included; by default the keys of `series`.
+    `extensions`: how many were asked for after the study had ended undecided (`extended` says
+    how many blocks that makes).
     Returns one judgement per member of the family. Raises ValueError on a contrast outside the
     family, on blocks out of order or out of range, and on values that are not finite.
     """
-    return _replay(series, rule, looks(planned, rule.alpha_main), blocks_done, family)
+    schedule = looks(planned, rule.alpha_main)
+    stages = [_Look(k, schedule, rule) for k in range(len(schedule))]
+    for number in range(1, extensions + 1):
+        total = extended(planned, number)
+        stages.append(_Look(0, (total,), rule.extension(number), number, len(stages)))
+    return _replay(series, stages, blocks_done, family)
+
+
+def extended(planned: int, extensions: int) -> int:
+    """Blocks in all after so many extensions, each half as many blocks again."""
+    for _ in range(extensions):
+        planned += math.ceil(planned / 2)
+    return planned
 
 
 def judge_once(
@@ -97,16 +118,27 @@ def judge_once(
     For data somebody else gathered with a size fixed beforehand: there is no next look, so
     nothing is kept in reserve. Arguments and errors as for `judge`.
     """
-    return _replay(series, replace(rule, reserve=0.0), (blocks,), blocks, family)
+    look = _Look(0, (blocks,), replace(rule, reserve=0.0))
+    return _replay(series, [look], blocks, family)
 
 
 @dataclass(frozen=True)
 class _Look:
-    """One look: its index, how many looks and blocks the study has, and the rule."""
+    """One look: its index among the looks that share an error, and the rule that gives it.
+
+    `extension` numbers the extension it ends, 0 for the planned looks; `earlier` counts the
+    looks of the study before those of `schedule`.
+    """
 
     index: int
     schedule: tuple[int, ...]
     rule: Rule
+    extension: int = 0
+    earlier: int = 0
+
+    @property
+    def position(self) -> int:
+        return self.earlier + self.index
 
     @property
     def blocks(self) -> int:
@@ -127,34 +159,44 @@ class _Look:
         return -float(ndtri(nominal_levels(self.schedule, self.planned, alpha)[-1] / 2))
 
     def place(self) -> str:
+        if self.extension:
+            return f"extension {self.extension}, {self.blocks} blocks"
         return f"look {self.index + 1} of {len(self.schedule)}, {self.blocks} blocks"
 
 
 def _replay(
     series: Mapping[str, Series],
-    rule: Rule,
-    schedule: tuple[int, ...],
+    stages: Sequence[_Look],
     blocks_done: int,
     family: Collection[str] | None,
 ) -> dict[str, Judgement]:
     names = sorted(series if family is None else set(family))
     _check(series, names, blocks_done)
     left = len(names)
-    found = {name: _before_first_look(name, series, schedule, rule, left) for name in names}
-    for index, blocks in enumerate(schedule):
-        if blocks > blocks_done:
-            break
-        look = _Look(index, schedule, rule)
+    found = {name: _before_first_look(name, series, stages[0], left) for name in names}
+    for look in stages:
+        if look.extension:
+            _reopen(found, look)
+        if look.blocks > blocks_done:
+            continue
         samples = {
             name: sample
             for name in names
-            if not found[name].final and (sample := _sample(series.get(name, ()), blocks))
+            if not found[name].final and (sample := _sample(series.get(name, ()), look.blocks))
         }
         left = _reject(samples, look, left, found)
         for name in names:
             if not found[name].final:
                 found[name] = _settle(name, samples.get(name), look, left, len(names))
     return found
+
+
+def _reopen(found: dict[str, Judgement], look: _Look) -> None:
+    """What an extension takes up again: everything that ended undecided."""
+    for name, judgement in found.items():
+        if judgement.word is Word.UNDECIDED:
+            reason = f"extension {look.extension} is judged at block {look.blocks}"
+            found[name] = replace(judgement, final=False, reason=_join(reason, judgement.reason))
 
 
 def _check(series: Mapping[str, Series], names: list[str], blocks_done: int) -> None:
@@ -205,7 +247,7 @@ def _settle(name: str, sample: SignedRank | None, look: _Look, left: int, family
     if sample is None:
         text = "no block of this contrast is complete"
         return Judgement(
-            name, Word.UNDECIDED, None, None, None, 0, look.index, look.last, alpha, text
+            name, Word.UNDECIDED, None, None, None, 0, look.position, look.last, alpha, text
         )
     if within(sample.interval(look.level(rule.alpha_equivalence)), rule.margin_log):
         return _answer(name, sample, look, alpha)
@@ -270,7 +312,7 @@ def _judgement(
     low, high = as_fractions(interval)
     estimate = math.expm1(sample.estimate)
     return Judgement(
-        name, word, estimate, low, high, sample.count, look.index, final, alpha, reason
+        name, word, estimate, low, high, sample.count, look.position, final, alpha, reason
     )
 
 
@@ -281,10 +323,11 @@ def as_fractions(interval: Interval) -> tuple[float | None, float | None]:
 
 
 def _before_first_look(
-    name: str, series: Mapping[str, Series], schedule: tuple[int, ...], rule: Rule, family: int
+    name: str, series: Mapping[str, Series], first: _Look, family: int
 ) -> Judgement:
-    sample = _sample(series.get(name, ()), schedule[0])
-    reason = f"the first look is at block {schedule[0]}"
+    rule = first.rule
+    sample = _sample(series.get(name, ()), first.blocks)
+    reason = f"the first look is at block {first.blocks}"
     if sample is not None:
         reason += f"; {_needs(sample, rule, family)}"
     estimate = None if sample is None else math.expm1(sample.estimate)
