@@ -7,6 +7,7 @@ instant.
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -35,6 +36,7 @@ HEALTHY: dict[str, Any] = {
 }
 
 
+@functools.lru_cache(maxsize=1024)
 def histogram(nanoseconds: float) -> str:
     """An encoded histogram with all its weight around a latency."""
     made = HdrHistogram(1, 60_000_000_000, 3)
@@ -66,7 +68,9 @@ class FakeTarget:
     """The engine's settings and workloads, with servers that only pretend.
 
     `effect` gives the true speed of a launch; `noise` is the standard deviation
-    of one run's log; `script` may change what a run returns, by its number.
+    of one run's log; `script` may change what a run returns, by its number. With `warming`, the
+    share of its full speed that a server has so many seconds after its start, a run is reported
+    in the launch's intervals, whose logs have a standard deviation of `ripple` (else in one).
     """
 
     clock: FakeClock = field(default_factory=FakeClock)
@@ -76,6 +80,9 @@ class FakeTarget:
     broken: Callable[[int, Launch], bool] = lambda number, launch: False
     lacking: Callable[[Launch], str] = lambda launch: ""
     lies: Mapping[str, Any] = field(default_factory=dict)
+    warming: Callable[[Launch, float], float] | None = None
+    ripple: float = 0.02
+    load_s: float = 0.0
     started: int = 0
     stopped: int = 0
     kind: str = "engine"
@@ -96,7 +103,7 @@ class FakeTarget:
         return FakeServer(self, launch, number)
 
     def seconds(self, launch: Launch) -> float:
-        return launch.warmup_s + launch.window_s
+        return self.load_s + launch.warmup_s + launch.window_s
 
 
 @dataclass
@@ -120,9 +127,36 @@ class FakeServer:
         drawn = f"{self.launch.seed} {sorted(self.launch.settings.items())} {self.launch.env}"
         jitter = random.Random(drawn).gauss(0, self.target.noise)
         throughput = 1e6 * speed * math.exp(jitter)
+        if self.target.warming is not None:
+            return self.warming(throughput, on_interval)
         operations = int(throughput * self.launch.window_s)
         on_interval(operations, self.launch.window_s)
         return self.target.script(self.number, self.measured(throughput, operations))
+
+    def warming(self, throughput: float, on_interval: OnInterval) -> Measured:
+        """The same run in the launch's intervals, slow at first."""
+        launch, target = self.launch, self.target
+        drawn = random.Random(f"ripple {self.number} {launch.seed}")
+        intervals: list[dict[str, Any]] = []
+        for index in range(math.ceil(round(launch.window_s / launch.interval_s, 6))):
+            start = index * launch.interval_s
+            length = min(launch.interval_s, launch.window_s - start)
+            share = target.warming(launch, launch.warmup_s + start + length / 2)
+            rate = throughput * share * math.exp(drawn.gauss(0, target.ripple))
+            intervals.append(
+                {
+                    "index": index,
+                    "start_ms": 1000 * start,
+                    "length_ms": 1000 * length,
+                    "operations": int(rate * length),
+                    "errors": 0,
+                    "histogram": histogram(round(2e9 / rate, -1)),
+                }
+            )
+            on_interval(intervals[-1]["operations"], start + length)
+        operations = sum(i["operations"] for i in intervals)
+        found = self.measured(operations / launch.window_s, operations)
+        return target.script(self.number, replace(found, intervals=intervals))
 
     def measured(self, throughput: float, operations: int) -> Measured:
         encoded = histogram(2e9 / throughput)
@@ -251,7 +285,8 @@ budget = "60s"
 
 def run_fake(folder: Path, fake: FakeTarget, study: Study, seed: int = 7, **options) -> Bundle:
     """Run a study on a fake target; its bundle."""
-    targets = {"engine": fake}
-    bundle = prepare(study, folder, FACTS, base=Path("."), seed=seed, targets=targets, **options)
-    run(bundle, targets=targets, clocks=fake.clock.clocks())
+    targets, clocks = {"engine": fake}, fake.clock.clocks()
+    options = {"base": Path("."), "seed": seed, "targets": targets, "clocks": clocks, **options}
+    bundle = prepare(study, folder, FACTS, **options)
+    run(bundle, targets=targets, clocks=clocks)
     return bundle

@@ -4,12 +4,13 @@ The command line is a thin layer over what stands here:
 
     decide        verdicts for anybody's measurements
     run_study     run a study and return its verdicts
+    resume_study  go on with one that was interrupted, or extend one that is undecided
     open_bundle   a bundle on disk: its plan, runs and verdicts
     differences   where a bundle does not recompute to what it says
 """
 
 from assay._errors import AssayError
-from assay.api import open_bundle, run_study
+from assay.api import open_bundle, resume_study, run_study
 from assay.record import Bundle, differences
 from assay.verdict import Decision, Verdict, decide
 from assay.verdict.rows import Verdicts
@@ -23,5 +24,6 @@ __all__ = [
     "decide",
     "differences",
     "open_bundle",
+    "resume_study",
     "run_study",
 ]

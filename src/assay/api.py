@@ -31,9 +31,26 @@ def run_study(
     checked = read(name, text, base, overrides)
     folder = Path(out) if out else default_folder(checked.name)
     bundle = prepare(
-        checked, folder, host_facts(), base=base, seed=seed, overrides=overrides, full=full
+        checked,
+        folder,
+        host_facts(),
+        base=base,
+        seed=seed,
+        overrides=overrides,
+        full=full,
+        watcher=watcher,
     )
     return bundle, run(bundle, watcher)
+
+
+def resume_study(
+    folder: str | Path, *, extend: bool = False, watcher: Watcher | None = None
+) -> Verdicts:
+    """Go on with an interrupted study, or make a finished one that is undecided half as long again.
+
+    Raises the errors of `assay._errors`: InputError where there is nothing to extend.
+    """
+    return run(Bundle.open(Path(folder)), watcher, extend=extend)
 
 
 def open_bundle(folder: str | Path) -> Bundle:

@@ -28,7 +28,10 @@ def test_a_healthy_run_counts(good) -> None:
     [
         ({"busiest_thread": 0.95, "server_idle": 0.3}, "busiest thread 95 %"),
         ({"late_sends": 0.2}, "20.0 % of sends were late"),
-        ({"asked_per_s": 1000.0, "achieved_per_s": 980.0}, "980 of 1000"),
+        (
+            {"asked_per_s": 1000.0, "achieved_per_s": 980.0, "server_idle": 0.2},
+            "980 of 1000 operations/s were sent while the server's CPUs idled 20 %",
+        ),
         ({"foreign_cpu": 0.5}, "other processes took 0.50 CPUs"),
         ({"steal": 0.2}, "the hypervisor took 0.20 CPUs"),
         ({"clock_step_ms": -500.0}, "the clock stepped by -500 ms"),
@@ -44,7 +47,8 @@ def test_what_disturbs_a_run_voids_it_and_is_named(good, change: dict, said: str
     [
         {"busiest_thread": 0.95, "server_idle": 0.01},
         {"busiest_thread": 0.70, "server_idle": 0.5},
-        {"asked_per_s": 1000.0, "achieved_per_s": 995.0},
+        {"asked_per_s": 1000.0, "achieved_per_s": 995.0, "server_idle": 0.2},
+        {"asked_per_s": 1000.0, "achieved_per_s": 900.0, "server_idle": 0.01},
         {"busiest_thread": None, "late_sends": None},
     ],
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from assay._units import parse_duration
 from assay.record import Bundle
 from fakes import STUDY
 
@@ -24,7 +26,46 @@ def assay(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedPr
     )
 
 
-COMMANDS = ["run", "show", "report", "verify", "decide", "list", "host"]
+def loosely(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command for real where other tests may be running beside it."""
+    command = [sys.executable, str(ROOT / "tests" / "loose.py"), *map(str, words)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, cwd=cwd
+    )
+
+
+PILOTED = """
+name = "piloted"
+question = "Is the lock-free cache faster?"
+
+[target]
+kind = "engine"
+
+[workload]
+kind = "ycsb"
+records = 2000
+fields = 1
+
+[measure]
+primary = "throughput"
+warmup = "50ms"
+window = "100ms"
+
+[[factor]]
+name = "cache"
+change = "engine.data_cache"
+
+[design]
+kind = "one-at-a-time"
+
+[decide]
+smallest = "10%"
+margin = "10%"
+budget = "10s"
+"""
+
+
+COMMANDS = ["run", "pilot", "show", "report", "verify", "decide", "list", "host"]
 
 
 def test_help_names_every_command_and_exit_code() -> None:
@@ -108,6 +149,35 @@ def test_verify_passes_and_after_an_edit_fails_naming_the_run(finished: Bundle) 
     assert "run 0 (" in done.stderr
 
 
+def test_pilot_prints_the_times_to_use_and_writes_nothing(tmp_path: Path) -> None:
+    """On the real engine: what it saw of each arm, then two lines for the study file."""
+    (tmp_path / "s.toml").write_text(PILOTED)
+    done = loosely("pilot", "s.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    *table, warmup, window = done.stdout.splitlines()
+    assert [line.split()[0] for line in table[4:6]] == ["baseline", "cache"]
+    measure = tomllib.loads(f"{warmup}\n{window}")
+    assert parse_duration(measure["window"]) >= 0.3
+    assert "6 of 6 runs" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]
+
+
+def test_a_study_with_auto_runs_its_pilot_first(tmp_path: Path) -> None:
+    """On the real engine: the plan has the times, every run has them, and it verifies."""
+    text = PILOTED.replace('"50ms"', '"auto"').replace('"100ms"', '"auto"')
+    (tmp_path / "s.toml").write_text(text.replace('"10s"', '"40s"'))
+    done = loosely("run", "s.toml", "--out", "b", "--seed", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pilot of 6 runs: steady after" in done.stderr
+    plan = Bundle.open(tmp_path / "b").plan
+    assert plan.pilot is not None
+    assert plan.pilot.took_s <= 0.16 * 40
+    assert plan.warmup_s == plan.pilot.warmup_s
+    runs = Bundle.open(tmp_path / "b").runs()
+    assert all(abs(r.window_s - plan.window_s) < 0.05 for r in runs if r.status == "ok")
+    assert assay("verify", "b", cwd=tmp_path).returncode == 0
+
+
 def test_report_writes_one_file(finished: Bundle, tmp_path: Path) -> None:
     """In the bundle, or where it is told."""
     assert assay("report", finished.folder).returncode == 0
@@ -162,7 +232,7 @@ def test_decide_gives_verdicts_on_anybodys_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no column block"),
+        ("", "is empty"),
         ("block,arm\n1,a\n", "no column value"),
         ("block,arm,value,colour\n", "unknown column 'colour'"),
         ("block,arm,value\n", "has no runs"),

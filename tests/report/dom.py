@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"meta", "br", "img", "link", "input", "hr"}
+VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
 SHAPES = {"circle", "path", "line", "rect"}
 HIDDEN = {"script", "style", "title", "svg"}
 

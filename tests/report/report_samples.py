@@ -15,93 +15,21 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from assay._errors import VoidError
-from assay.bench import prepare, run
+from design_samples import COMPARE, DESIGNS, designed, scaling
+from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, effect, made
+
 from assay.record import Bundle
 from assay.report.html import report_html
-from assay.study import read
 from assay.targets import Measured
 from fakes import FACTS, FakeTarget, histogram, throttled
 
-HEAD = """
-name = "cache-and-hint"
-question = "Which change to the page cache pays on this server?"
-source = "A study made for tests."
-
-[target]
-kind = "engine"
-
-[workload]
-kind = "ycsb"
-
-[measure]
-primary = "throughput"
-warmup = "100ms"
-window = "300ms"
-also = ["latency_p99", "cpu_per_operation", "contention.data_cache"]
-"""
-HINT = """
-[[factor]]
-name = "hint"
-change = "engine.spin_hint"
-on = "pause"
-"""
-CACHE = """
-[[factor]]
-name = "cache"
-change = "engine.data_cache"
-"""
-PADDING = """
-[[factor]]
-name = "padding"
-change = "engine.padding"
-off = 64
-on = 128
-"""
-TAIL = """
-[design]
-kind = "one-at-a-time"
-
-[decide]
-smallest = "5%"
-margin = "5%"
-budget = "60s"
-"""
 EVIL = "<script>alert(1)</script>"
-
-
-def effect(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
-    """Lock-free gains 30 %, a hint costs 9 %, nothing else matters."""
-    cache = 1.3 if settings["data_cache"] == "lock-free" else 1.0
-    return cache * (1.0 if settings["hint"] == "none" else 0.91)
 
 
 def by_threads(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
     """The hint costs 9 % with few threads and gains 40 % with many."""
     many = settings["hint"] == "pause" and settings["threads"] == 8
     return effect(settings, env) * (1.4 / 0.91 if many else 1.0)
-
-
-def made(
-    folder: Path,
-    text: str,
-    fake: FakeTarget | None = None,
-    seed: int = 7,
-    facts: Mapping[str, Any] = FACTS,
-    runs: bool = True,
-    **options: Any,
-) -> Bundle:
-    """A bundle of a study on a fake target, run to its end, or until it must stop."""
-    fake = fake or FakeTarget(effect=effect)
-    targets = {"engine": fake}
-    study = read("fake.toml", text, Path("."), targets=targets)
-    bundle = prepare(study, folder, facts, base=Path("."), seed=seed, targets=targets, **options)
-    if runs:
-        try:
-            run(bundle, targets=targets, clocks=fake.clock.clocks())
-        except VoidError:
-            assert bundle.verdicts().stopped
-    return Bundle.open(folder)
 
 
 def cases(text: str) -> str:
@@ -167,6 +95,9 @@ SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "empty": lambda f: made(f, PLAIN, runs=False),
     "unmeasured": lambda f: made(f, PLAIN, TARGET(script=quiet), facts={**LEAST}),
     "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"30s"'), TARGET(noise=0.2)),
+    **DESIGNS,
+    "evil-screen": lambda f: made(f, evil(designed("screen", HINT, CACHE, PADDING))),
+    "evil-scaling": lambda f: made(f, evil(scaling("1, 2, 4, 6, 8, 12", CACHE, compare=COMPARE))),
     "evil": lambda f: made(f, evil(PLAIN), TARGET(stand_in=f"stand-in {EVIL}")),
 }
 CAN = {
@@ -174,7 +105,7 @@ CAN = {
     "htm": {"state": "always-aborts", "why": "the microcode turned it off"},
     "numa": {"ok": True, "why": ""},
 }
-LEAST = {"arch": "x86_64", "cpu_features": []}
+LEAST = {"arch": "x86_64", "cpus": 2, "cpu_features": []}
 
 
 def lower(text: str) -> str:

@@ -48,7 +48,7 @@ def test_a_ladder_is_taken_up_to_its_last_rung_that_helped(samples: Made) -> Non
     """Rungs are told as steps."""
     said = view(samples.bundle("ladder"))["answer"]
     assert said[0].startswith("Take every step up to cache: ")
-    assert said[1] == "No difference larger than 5 %: cache+padding given cache."
+    assert said[1] == "No difference larger than 5 %: cache+padding after cache."
 
 
 def test_an_interaction_is_told_in_words(samples: Made) -> None:

@@ -73,14 +73,17 @@ def test_markup_in_a_study_is_text_in_its_report(samples: Made) -> None:
     assert parsed(html).elements["img"] == 0
 
 
-@pytest.mark.parametrize("name", ["plain", "factorial", "cases", "invalid", "stopped"])
+@pytest.mark.parametrize(
+    "name", ["plain", "factorial", "cases", "invalid", "stopped", "flip", "race", "told-apart"]
+)
 def test_without_scripts_the_answer_is_there(samples: Made, name: str) -> None:
     """Answer, banners, every verdict with its interval and reason are plain text."""
     bundle = samples.bundle(name)
     said, text = view(bundle), parsed(report_html(bundle)).text
     expected = [*said["answer"], *(b["title"] for b in said["banners"])]
-    for group in said["verdicts"]["groups"]:
-        for row in group["rows"]:
+    for section in (s for group in said["verdicts"]["groups"] for s in group["sections"]):
+        expected += [section["title"], section["note"]]
+        for row in section["rows"]:
             expected += [row["label"], row["word"], row["interval"], row["reason"]]
             expected += row["evidence"]
     for wanted in expected:
@@ -93,6 +96,7 @@ def test_sections_stand_in_the_order_of_importance(samples: Made) -> None:
     found = re.findall(r'<section id="(\w+)">', report_html(samples.bundle("plain")))
     assert found == [
         "verdicts",
+        "best",
         "effects",
         "runs",
         "latency",

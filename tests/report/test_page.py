@@ -9,7 +9,7 @@ from browser import Browser
 from dom import Page, parsed
 from report_samples import SAMPLES, Made
 
-from assay.report.view import view
+from assay.report.view import CHARTS, view
 
 
 @pytest.fixture(scope="session")
@@ -32,8 +32,8 @@ def test_every_chart_that_has_something_to_show_is_drawn(
 ) -> None:
     """A chart for each case, and none in a section that says that it is empty."""
     said = view(samples.bundle(name))
-    for kind in ("forest", "runs", "latency", "cpus"):
-        expected = 0 if said[kind]["empty"] else len(said[kind]["groups"])
+    for kind in CHARTS:
+        expected = 0 if said[kind].get("empty") else len(said[kind]["groups"])
         assert dumped[name].svgs[kind] == expected, kind
 
 
@@ -119,7 +119,9 @@ def framed(page: Path, folder: Path, width: int, question: str) -> Path:
     return outer
 
 
-@pytest.mark.parametrize("name", ["cases", "evil", "wide"])
+@pytest.mark.parametrize(
+    "name", ["cases", "evil", "wide", "race", "fraction", "scaling", "evil-screen"]
+)
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_page_does_not_scroll_sideways(
     samples: Made, browser: Browser, tmp_path: Path, width: int, name: str

@@ -23,7 +23,10 @@ from fakes import FakeTarget, histogram
 def test_a_verdict_row_is_complete(samples: Made) -> None:
     """Word, interval, estimate, blocks, effort, dose with its unit, witness, reason."""
     (group,) = view(samples.bundle("plain"))["verdicts"]["groups"]
-    row = next(r for r in group["rows"] if r["label"] == "hint")
+    changes, check = group["sections"]
+    assert [r["label"] for r in changes["rows"]] == ["hint", "cache", "padding"]
+    assert [r["label"] for r in check["rows"]] == ["sentinel"]
+    row = next(r for r in changes["rows"] if r["label"] == "hint")
     assert row["against"] == "baseline"
     assert row["word"] == "hurts"
     assert row["interval"].startswith("[-")
@@ -40,7 +43,8 @@ def test_cases_get_a_group_each_and_the_suite_comes_first(samples: Made) -> None
     said = view(samples.bundle("cases"))
     expected = ["Both cases together", "Case few threads", "Case many threads"]
     assert [g["heading"] for g in said["verdicts"]["groups"]] == expected
-    assert [g["heading"] for g in said["forest"]["groups"]] == expected
+    headed = [f"{case}: {of}" for case in expected for of in ("Changes", "Self-check")]
+    assert [g["heading"] for g in said["forest"]["groups"]] == headed
 
 
 def test_the_axis_of_effects_holds_all_there_is_to_see(samples: Made) -> None:
@@ -59,12 +63,12 @@ def test_the_axis_of_effects_holds_all_there_is_to_see(samples: Made) -> None:
 def test_leads_are_apart_and_as_measured(samples: Made) -> None:
     """A change that helps lowers the cost of an operation; nothing of it is a verdict."""
     said = view(samples.bundle("plain"))
-    leads = said["metrics"]["stand_out"]
+    leads, shown_once = said["metrics"]["stand_out"], ["hint", "cache", "padding", "sentinel"]
     cost = next(r for r in leads if (r["label"], r["metric"]) == ("cache", "cpu_per_operation"))
     assert cost["estimate"].startswith("-2")
     assert cost["reading"] == "suggests better"
-    shown = [r["label"] for g in said["verdicts"]["groups"] for r in g["rows"]]
-    assert shown == ["hint", "cache", "padding"]
+    sections = [s for g in said["verdicts"]["groups"] for s in g["sections"]]
+    assert [r["label"] for s in sections for r in s["rows"]] == shown_once
 
 
 # runs
@@ -75,7 +79,7 @@ def test_medians_are_of_the_runs_that_count(samples: Made) -> None:
     (group,) = view(samples.bundle("plain"))["metrics"]["medians"]
     assert group["metrics"][:2] == ["throughput", "latency_p99"]
     cells = {r["arm"]: r["cells"] for r in group["rows"]}
-    assert cells["cache"][0] == "1.31 Mop/s"
+    assert cells["cache"][0] == "1.3 Mop/s"
     assert cells["cache"][3] == "0 %"
 
 
@@ -198,7 +202,7 @@ def test_witnesses_count_runs_by_level(samples: Made) -> None:
     said = view(samples.bundle("plain"))["witnesses"]
     found = {(w["factor"], w["level"]): w for w in said}
     assert found["hint", "pause"]["held"] == found["hint", "pause"]["seen"] == 8
-    assert found["hint", "none"]["seen"] == 24
+    assert found["hint", "none"]["seen"] == 32
     assert "1 pause" in found["hint", "pause"]["evidence"][0]["text"]
 
 
@@ -301,5 +305,5 @@ def test_every_number_of_a_view_can_be_written(samples: Made) -> None:
             return [n for v in value for n in numbers(v)]
         return [value] if isinstance(value, float) else []
 
-    for name in ("plain", "empty", "unmeasured", "wide", "stopped"):
+    for name in ("plain", "empty", "unmeasured", "wide", "stopped", "race", "fraction", "refused"):
         assert all(math.isfinite(n) for n in numbers(view(samples.bundle(name))))

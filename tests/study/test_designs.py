@@ -26,7 +26,7 @@ def test_one_at_a_time_runs_each_change_alone(read_study) -> None:
 def test_a_factorial_runs_every_combination(read_study) -> None:
     """All levels of all factors."""
     study = read_study(with_design('kind = "factorial"'))
-    assert sorted(names(study)) == ["baseline", "cache", "hint", "hint+cache"]
+    assert sorted(names(study)) == ["baseline", "cache", "hint", "hint+cache", "sentinel"]
 
 
 def test_a_ladder_climbs_in_the_order_given(read_study) -> None:
@@ -72,6 +72,7 @@ def plan_of(study, seed: int = 1):
         overrides={},
         stand_ins={"engine": None},
         full=False,
+        cpus=2,
     )
 
 

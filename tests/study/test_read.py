@@ -13,6 +13,7 @@ from fakes import STUDY
 MISTAKES = {
     "unknown key": ('window = "300ms"', 'windwo = "300ms"', "did you mean 'window'"),
     "wrong unit": ('window = "300ms"', 'window = "300 bananas"', "the unit 'bananas'"),
+    "neither time nor auto": ('window = "300ms"', 'window = "automatic"', 'or "auto" to let'),
     "no unit": ('window = "300ms"', "window = 300", "is not a duration"),
     "unknown change": ("engine.spin_hint", "engine.spin_hnt", "did you mean 'engine.spin_hint'"),
     "wrong target": ("engine.spin_hint", "micro.crc32c", "is a change of micro, not of engine"),
@@ -98,6 +99,21 @@ def test_overrides_take_the_place_of_what_is_written(read_study) -> None:
     study = read_study(workload__records="5000", decide__budget="2min")
     assert study.cases[0].parameters["records"] == 5000
     assert study.budget_s == 120
+
+
+@pytest.mark.parametrize("names", [("warmup",), ("window",), ("warmup", "window")])
+def test_times_may_be_left_to_a_pilot(names: tuple[str, ...], read_study) -> None:
+    """A written time stays; stand-ins hold the place of the others until the pilot was made."""
+    text = STUDY
+    for name, written in (("warmup", "100ms"), ("window", "300ms")):
+        if name in names:
+            text = text.replace(f'{name} = "{written}"', f'{name} = "auto"')
+    study = read_study(text)
+    assert study.auto == frozenset(names)
+    assert study.warmup_s == (0.2 if "warmup" in names else 0.1)
+    assert study.window_s == (0.5 if "window" in names else 0.3)
+    assert read_study(measure__warmup="auto").auto == {"warmup"}
+    assert read_study().auto == frozenset()
 
 
 def test_several_cases_share_the_factors(read_study) -> None:

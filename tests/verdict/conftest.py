@@ -1,4 +1,4 @@
-"""The simulated machine of benchmarks/verdict.py, so that tests and benchmark share one."""
+"""The simulated studies of benchmarks/, so that tests and benchmark share one machine."""
 
 import importlib.util
 import sys
@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.append(str(BENCHMARKS))  # where benchmarks/verdict.py finds its package, too
+
 
 @pytest.fixture(scope="session")
 def benchmark_verdict():
     """benchmarks/verdict.py as a module."""
-    path = Path(__file__).parents[2] / "benchmarks" / "verdict.py"
+    path = BENCHMARKS / "verdict.py"
     spec = importlib.util.spec_from_file_location("benchmark_verdict", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up

@@ -1,13 +1,17 @@
 """Doubts: raised where there is reason, and rarely where there is none."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from assay.verdict.checks import (
     Code,
+    carry_doubt,
     grouped_doubt,
     order_doubts,
+    rank_p,
     serial_doubt,
     slot_doubt,
     slot_p,
@@ -106,3 +110,163 @@ def test_a_coarse_metric_is_seen():
         Code.COARSE_METRIC
     )
     assert ties_doubt("x", np.random.default_rng(5).normal(size=20)) is None
+
+
+# carry-over
+
+
+def carried(rng, blocks, arms, *, carry=0.0, slot=0.0, noise=0.01):
+    """Runs in random order; whatever follows b inside its block changes by `carry`, and each
+    place in the block by `slot` more."""
+    table, orders = {}, {}
+    for block in range(blocks):
+        order = [arms[k] for k in rng.permutation(len(arms))]
+        drift = rng.normal(0, 0.1)
+        orders[block] = order
+        table[block] = {
+            arm: drift + rng.normal(0, noise) + slot * k + carry * (k > 0 and order[k - 1] == "b")
+            for k, arm in enumerate(order)
+        }
+    return table, orders
+
+
+def test_an_arm_that_slows_whatever_follows_it_is_named():
+    """5 % at 1 % noise, among two, three and five arms; the text says what it does to b."""
+    rng = np.random.default_rng(11)
+    for arms in ("ab", "abc", "abcde"):
+        doubt = carry_doubt(*carried(rng, 40, arms, carry=-0.05), "a")
+        assert doubt.code == Code.CARRY_OVER
+        assert "slower right after b than" in doubt.text
+        assert f"b looks better by about 1/{len(arms)} of it" in doubt.text
+        assert "only a better reset between runs" in doubt.text
+
+
+def test_an_arm_that_speeds_up_its_successor_makes_itself_look_worse():
+    """It warms what the next run uses."""
+    doubt = carry_doubt(*carried(np.random.default_rng(12), 60, "abcd", carry=0.05), "a")
+    assert "faster right after b than right after the other arms" in doubt.text
+    assert "b looks worse by about 1/4" in doubt.text
+
+
+def test_of_two_predecessors_only_the_difference_is_known_and_both_are_named():
+    """Whether b speeds up or c slows down cannot be read off the baseline's runs."""
+    doubt = carry_doubt(*carried(np.random.default_rng(12), 40, "abc", carry=0.05), "a")
+    assert "slower right after c than right after b" in doubt.text
+    assert doubt.text.endswith("It may be b that does the opposite.")
+
+
+@pytest.mark.parametrize("arms", ["ab", "abc", "abcd"])
+def test_carry_over_biases_by_its_share_of_all_orders(arms):
+    """The number in the text, from every order there is: b's mean gain is carry / arms."""
+    gains = []
+    for order in itertools.permutations(arms):
+        slowed = {arm: -1.0 * (k > 0 and order[k - 1] == "b") for k, arm in enumerate(order)}
+        gains.append(slowed["b"] - slowed["a"])
+    assert np.mean(gains) == pytest.approx(1 / len(arms))
+
+
+def test_a_slot_effect_alone_is_no_carry_over_from_three_arms_on():
+    """3 % per place, which the slot check sees each time: at most what 1 % of 300 allows."""
+    rng = np.random.default_rng(13)
+    studies = [carried(rng, 20, "abc", slot=0.03) for _ in range(300)]
+    assert sum(carry_doubt(*study, "a") is not None for study in studies) <= 9
+    assert sum(slot_doubt(*study) is not None for study in studies) == 300
+
+
+def test_with_two_arms_slot_and_carry_over_are_one_and_the_text_says_so():
+    """A run is second exactly when it follows the other arm."""
+    doubt = carry_doubt(*carried(np.random.default_rng(14), 40, "ab", slot=-0.03), "a")
+    assert "right after b than when it ran first" in doubt.text
+    assert doubt.text.endswith("With two arms this may also be an effect of the slot.")
+
+
+def test_clean_runs_raise_carry_over_about_once_in_a_hundred():
+    """300 studies of each, under drift between blocks."""
+    rng = np.random.default_rng(15)
+    for arms, blocks in (("ab", 12), ("abc", 15), ("abcdef", 40)):
+        seen = sum(carry_doubt(*carried(rng, blocks, arms), "a") is not None for _ in range(300))
+        assert seen <= 9  # 99.9th percentile of Binomial(300, .01)
+
+
+def test_one_disaster_does_not_look_like_carry_over():
+    """Ranks: a run 90 % off is one run."""
+    table, orders = carried(np.random.default_rng(16), 20, "abc")
+    table[7]["a"] -= 2.3
+    assert carry_doubt(table, orders, "a") is None
+
+
+def test_a_single_run_after_an_arm_does_not_name_that_arm():
+    """b ran before the baseline once, in a bad moment; c does so again and again."""
+    rng = np.random.default_rng(22)
+    orders = {block: ["b", *("cd" if block % 2 else "dc"), "a"] for block in range(40)}
+    orders[0] = ["c", "d", "b", "a"]
+    table = {block: {arm: rng.normal(0, 0.01) for arm in order} for block, order in orders.items()}
+    for block, order in orders.items():
+        table[block]["a"] -= {"b": 0.5, "c": 0.05, "d": 0.0}[order[2]]
+    assert "slower right after c than right after d" in carry_doubt(table, orders, "a").text
+
+
+def test_arms_that_left_and_runs_that_failed_do_not_hide_carry_over():
+    """Each remaining run is taken from its arm's own distance."""
+    table, orders = carried(np.random.default_rng(17), 60, "abcd", carry=-0.06)
+    for row in table.values():
+        row["d"] += 1
+    for block in range(30, 60):
+        del table[block]["d"]
+        orders[block] = [arm for arm in orders[block] if arm != "d"]
+    del table[5]["a"], table[6]["b"]
+    assert "right after b" in carry_doubt(table, orders, "a").text
+
+
+def test_with_several_cases_the_run_before_may_be_of_another_case():
+    """Blocks that mix cases: the order holds (case, arm) pairs."""
+    rng = np.random.default_rng(18)
+    runs = list(itertools.product(("read", "write"), "ab"))
+    orders, table = {}, {}
+    for block in range(40):
+        order = [runs[k] for k in rng.permutation(4)]
+        orders[block] = order
+        table[block] = {
+            arm: rng.normal(0, 0.01) - 0.05 * (k > 0 and order[k - 1][1] == "b")
+            for k, (case, arm) in enumerate(order)
+            if case == "read"
+        }
+    doubt = carry_doubt(table, orders, "a", case="read")
+    assert "a ran" in doubt.text
+    assert "right after b" in doubt.text
+    assert "1/4" in doubt.text
+
+
+def test_too_few_runs_raise_no_doubt_about_carry_over():
+    """Neither none at all nor seven blocks."""
+    assert carry_doubt({}, {}, "a") is None
+    study = carried(np.random.default_rng(19), 7, "ab", carry=-0.5)
+    assert carry_doubt(*study, "a") is None
+    assert carry_doubt({0: {"b": 1.0}}, {0: ["b"]}, "a") is None
+
+
+def test_the_rank_test_is_kruskal_and_wallis_or_its_f():
+    """Two groups: chi square of H; more: F of H (Conover & Iman), which is no less exact than
+    chi square on shuffled data."""
+    rng = np.random.default_rng(20)
+    two = [rng.normal(size=6).tolist(), rng.normal(1, 1, 9).tolist()]
+    assert rank_p(two) == pytest.approx(stats.kruskal(*two).pvalue, abs=1e-12)
+    three = [np.round(rng.normal(size=n), 1).tolist() for n in (4, 6, 7)]
+    ranks = stats.rankdata(np.concatenate(three))
+    expected = stats.f_oneway(*np.split(ranks, [4, 10])).pvalue
+    assert rank_p(three) == pytest.approx(expected, abs=1e-12)
+    assert rank_p([[1.0] * 5, [1.0] * 5]) == 1
+    assert rank_p([[1.0] * 9]) == 1
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 3, 3), (5, 4, 2)])
+def test_the_rank_test_is_right_for_a_handful_of_runs(sizes):
+    """2,000 ways to share out the ranks: at most 2 % of them at 1 %."""
+    rng = np.random.default_rng(21)
+    total = sum(sizes)
+    cuts = np.cumsum(sizes)[:-1]
+    hits = sum(
+        rank_p([g.tolist() for g in np.split(rng.permutation(total).astype(float), cuts)]) < 0.01
+        for _ in range(2000)
+    )
+    assert hits <= 40

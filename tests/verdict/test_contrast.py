@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from assay.verdict import Contrast, change, interaction, main_effect, series, simple_effect, step
+from assay.verdict.contrast import conditions, simple_effects
 
 FACTORS = ("TSX", "SNAP", "LLDC")
 # Log effects of an ASE-like server: SNAP alone helps a little, on top of TSX it hurts.
@@ -126,3 +127,84 @@ def test_two_arms_of_one_cell_are_refused():
     """Which of them would be meant?"""
     with pytest.raises(ValueError, match="same combination"):
         main_effect("F", {"a": {"F": 0}, "b": {"F": 0}, "c": {"F": 1}})
+
+
+def requiring(dependent, required, legal):
+    """The cells that are left when `dependent` may only be on where `required` is."""
+    return {arm: cell for arm, cell in legal.items() if cell[required] or not cell[dependent]}
+
+
+def test_an_effect_is_given_what_all_its_pairs_have_switched_on():
+    """SNAP requires TSX, so what is known about it is known with TSX only."""
+    legal = requiring("SNAP", "TSX", cells())
+    assert main_effect("SNAP", legal).given == "TSX"
+    assert interaction("SNAP", "LLDC", legal).given == "TSX"
+    assert main_effect("LLDC", legal).given == ""
+    assert [main_effect(factor, cells()).given for factor in FACTORS] == ["", "", ""]
+    both = requiring("SNAP", "LLDC", legal)
+    assert main_effect("SNAP", both).given == "LLDC+TSX"
+
+
+def test_an_effect_whose_pairs_have_another_factor_off_says_so_when_asked():
+    """TSX can only be switched where SNAP is off."""
+    legal = requiring("SNAP", "TSX", cells())
+    contrast = main_effect("TSX", legal)
+    assert (contrast.given, conditions(contrast, legal)) == ("", "")
+    assert conditions(contrast, legal, off=True) == "SNAP off"
+    assert conditions(change("TSX+SNAP", "TSX"), legal, off=True) == "TSX, LLDC off"
+
+
+def test_a_factor_that_never_varies_is_no_condition():
+    """It is a fact of the study, not of the effect."""
+    always = {arm: {**cell, "NUMA": 1} for arm, cell in cells().items()}
+    assert conditions(main_effect("TSX", always), always, off=True) == ""
+
+
+def test_simple_effects_are_all_of_one_factor():
+    """SNAP on nothing, on LLDC, on TSX, on both; with a requirement only where it is met."""
+    found = simple_effects("SNAP", cells())
+    assert {(c.given, c.against): round(value(c), 9) for c in found} == {
+        ("base", "base"): 0.01,
+        ("LLDC", "LLDC"): 0.03,
+        ("TSX", "TSX"): -0.05,
+        ("LLDC+TSX", "TSX+LLDC"): 0.04,
+    }
+    legal = requiring("SNAP", "TSX", cells())
+    assert [c.given for c in simple_effects("SNAP", legal)] == ["TSX", "LLDC+TSX"]
+    assert simple_effects("HCB", cells()) == []
+
+
+def three_levels():
+    """TSX and SNAP crossed with pages of three sizes."""
+    return {
+        f"{arm}/{pages}": {**cell, "pages": level}
+        for arm, cell in cells(("TSX", "SNAP")).items()
+        for level, pages in enumerate(("4k", "2M", "1G"))
+    }
+
+
+def test_other_factors_may_have_more_levels():
+    """Every setting of the others gives a pair, and every pair weighs the same."""
+    contrast = main_effect("TSX", three_levels())
+    assert {abs(weight) for weight in contrast.weights.values()} == {1 / 6}
+    assert len(contrast.arms) == 12
+    assert contrast.given == ""
+    both = interaction("TSX", "SNAP", three_levels())
+    assert {abs(weight) for weight in both.weights.values()} == {1 / 6}
+    assert len(both.arms) == 12
+
+
+def test_a_condition_on_several_levels_is_that_the_factor_is_on():
+    """SNAP needs big pages of either size; HCB needs those of 1G."""
+    legal = {arm: c for arm, c in three_levels().items() if c["pages"] or not c["SNAP"]}
+    assert main_effect("SNAP", legal).given == "pages"
+    one = {arm: c for arm, c in three_levels().items() if c["pages"] == 2 or not c["SNAP"]}
+    assert main_effect("SNAP", one).given == "pages=2"
+
+
+def test_simple_effects_at_several_levels_are_told_apart_by_the_arm():
+    """Naming the factor would not say at which level."""
+    found = simple_effects("TSX", three_levels())
+    assert len({c.name for c in found}) == len(found) == 6
+    pages = ("SNAP/2M", "SNAP/1G", "base/2M", "base/1G", "base/4k")
+    assert {c.given for c in found} == {*pages, "SNAP"}

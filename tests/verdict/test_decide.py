@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from assay._errors import DataError
-from assay.verdict import Code, decide
+from assay.verdict import Code, Rule, change, decide, judge_once, series
+from assay.verdict.runs import natural
+from assay.verdict.table_file import read_files
 
 
 def study(effects, blocks=20, deviation=0.01, seed=1):
@@ -208,7 +210,8 @@ GOOD = [(b, arm, 1.0 + b) for b in range(8) for arm in ("a", "b")]
         ([*GOOD, (8, "a", "fast")], {}, "the value is 'fast', which is no number"),
         ([*GOOD, (8, "a", None)], {}, "the value is None"),
         ([*GOOD, (8, "a", True)], {}, "the value is True"),
-        ([*GOOD, (0, "a", 1.0)], {}, "block 0 has arm a twice"),
+        ([*GOOD, (0, "a", 1.0)], {}, "run 17: block 0 has arm a twice, first in run 1"),
+        ([*GOOD, (8, "a", 1.0, math.inf)], {}, "run 17: the order is inf"),
         ([*GOOD, (8, "a")], {}, "run 17 is"),
         ([*GOOD, "8,a,1"], {}, "run 17 is"),
         ([*GOOD, (8, 3, 1.0)], {}, "the arm is 3"),
@@ -218,7 +221,7 @@ GOOD = [(b, arm, 1.0 + b) for b in range(8) for arm in ("a", "b")]
         ([*GOOD, (math.nan, "a", 1.0)], {}, "the block is nan"),
         ([*GOOD, (8, "a", 1.0, 0)], {}, "16 of 17 runs have no order"),
         ([(*row, "first") for row in GOOD], {}, "order is 'first'"),
-        ([(*row, 0) for row in GOOD], {}, "two runs with the same order"),
+        ([(*row, 0) for row in GOOD], {}, "run 2: block 0 has two runs with the same order, .* 1"),
         (GOOD, {"smallest": "2"}, "smallest is '2'"),
         (GOOD, {"smallest": "two percent"}, "smallest is 'two percent'"),
         (GOOD, {"smallest": 2}, "smallest is 2"),
@@ -229,10 +232,13 @@ GOOD = [(b, arm, 1.0 + b) for b in range(8) for arm in ("a", "b")]
         (GOOD, {"margin": math.nan}, "margin is nan"),
         (GOOD, {"alpha": 0}, "alpha is 0"),
         (GOOD, {"alpha": "5%"}, "alpha is '5%'"),
+        (GOOD, {"alpha": 1e-300}, "alpha is 1e-300"),
         (GOOD, {"better": "up"}, "better is 'up'"),
         (GOOD, {"planned": 0}, "planned is 0"),
         (GOOD, {"planned": 7.5}, "planned is 7.5"),
         (GOOD, {"planned": True}, "planned is True"),
+        (GOOD, {"planned": 10**23}, "planned is 1000"),
+        ([*GOOD, (8, "a", 1e-200), (8, "b", 1e200)], {}, "b and a differ by a factor of 10.400"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_with_a_next_step(rows, options, message):
@@ -240,6 +246,82 @@ def test_what_cannot_be_decided_is_refused_with_a_next_step(rows, options, messa
     with pytest.raises(DataError, match=message) as caught:
         decide(rows, **{"baseline": "a", **options})
     assert caught.value.next_step
+
+
+def test_orders_are_compared_exactly():
+    """Time stamps in nanoseconds, a few apart, as numbers of any size and kind."""
+    start = 1_700_000_000_123_456_789
+    rows = study(THREE)
+    stamped = [(b, a, v, start + 3 * o) for b, a, v, o in rows]
+    assert decide(stamped, baseline="old") == decide(rows, baseline="old")
+    vast = [(b, a, v, 10**30 + 10**20 * o) for b, a, v, o in rows]
+    assert decide(vast, baseline="old") == decide(rows, baseline="old")
+
+
+def test_blocks_are_sorted_as_people_count():
+    """Numbers before texts, and numbers inside texts by size, however long."""
+    longest = "9" * 5000
+    expected = [True, 2, 2.5, 10**400, "01", "1", "2", "10", longest, "b2", "b10", "b10a", "c"]
+    assert sorted(expected[::-1], key=natural) == expected
+
+
+def test_the_median_of_every_arm_is_told_as_measured():
+    """Over all its runs, in the unit given, the baseline too."""
+    rows = [(b, arm, value) for arm in "ab" for b, value in enumerate([3.0, 9.0, 4.0])]
+    decision = decide([*rows, (3, "b", 5.0)], baseline="a", better="lower")
+    assert decision.medians == {"a": 4.0, "b": 4.5}
+    assert decide([(0, a, 1.7e308) for a in "ab"], baseline="a").medians["a"] == 1.7e308
+
+
+@pytest.mark.parametrize(("pattern", "code"), [("AB", "order-fixed"), ("ABBA", "order-mirrored")])
+def test_an_order_that_repeats_for_ever_is_called_out_too(pattern, code):
+    """Ten thousand blocks: the odds of it have thousands of digits, and are not worth saying."""
+    pattern *= 20_000 // len(pattern)
+    assert code in codes(decide(ordered(pattern), baseline="A"))
+    broken = pattern[:-2] + pattern[-2:][::-1]
+    assert code not in codes(decide(ordered(broken), baseline="A"))
+
+
+@pytest.fixture(scope="module")
+def fifty_thousand():
+    """Rows of 20 arms in 2,500 blocks, some missing, in random order."""
+    rng = np.random.default_rng(17)
+    effects = {f"arm {k}": rng.normal(0, 0.003) for k in range(20)}
+    rows = study(effects, blocks=2500, deviation=0.02, seed=18)
+    return [row for row in rows if rng.random() > 0.01]
+
+
+def test_fifty_thousand_rows_decide_as_one_by_one(fifty_thousand, tmp_path):
+    """From a file, by columns; from tuples; and by the definitions, with dictionaries."""
+    path = tmp_path / "runs.csv"
+    lines = [f"{b},{arm},{value!r},{order}" for b, arm, value, order in fifty_thousand]
+    path.write_text("\n".join(["block,arm,value,order", *lines]))
+    found = decide(read_files([path])["value"], baseline="arm 0")
+    assert found == decide(fifty_thousand, baseline="arm 0")
+    table: dict[int, dict[str, float]] = {b: {} for b in range(2500)}
+    for block, arm, value, _ in fifty_thousand:
+        table[block][arm] = math.log(value)
+    contrasts = {arm: series(change(arm, "arm 0"), table) for arm in found.verdicts}
+    for arm, slow in judge_once(contrasts, Rule(0.02, 0.02), 2500).items():
+        fast = found.verdicts[arm]
+        assert (fast.word, fast.estimate, fast.low, fast.high, fast.blocks, fast.reason) == (
+            slow.word, slow.estimate, slow.low, slow.high, slow.blocks, slow.reason
+        )  # fmt: skip
+
+
+def test_the_estimate_of_many_blocks_is_the_median_of_all_averages(fifty_thousand):
+    """Three million Walsh averages formed and sorted, for one arm."""
+    verdict = decide(fifty_thousand, baseline="arm 0").verdicts["arm 1"]
+    logs: dict[str, dict[int, float]] = {"arm 0": {}, "arm 1": {}}
+    for block, arm, value, _ in fifty_thousand:
+        if arm in logs:
+            logs[arm][block] = math.log(value)
+    both = sorted(set(logs["arm 0"]) & set(logs["arm 1"]))
+    values = np.array([logs["arm 1"][b] - logs["arm 0"][b] for b in both])
+    rows, columns = np.triu_indices(len(values))
+    averages = (values[rows] + values[columns]) / 2
+    assert verdict.blocks == len(values)
+    assert verdict.estimate == pytest.approx(math.expm1(float(np.median(averages))), abs=1e-12)
 
 
 def test_one_block_is_an_answer_of_its_own():
@@ -255,3 +337,11 @@ def test_constant_runs_are_no_difference():
     decision = decide(rows, baseline="a")
     assert words(decision) == {"b": "no difference"}
     assert "coarse-metric" in codes(decision)
+
+
+def test_of_thousands_of_arms_a_message_names_ten():
+    """The value stood in the wrong column."""
+    rows = [(0, f"{k}", 1.0) for k in range(5000)]
+    with pytest.raises(DataError) as caught:
+        decide(rows, baseline="old")
+    assert len(caught.value.next_step) < 100

@@ -9,13 +9,13 @@ from assay.verdict import Rule, judge, plan_blocks
 from assay.verdict.plan import blocks_for_smallest, study_size
 
 RULE = Rule(0.02, 0.02)
-SIZES = (0.1, 0.3, 0.5, 0.9999, 1.0001, 1.4, 2.0, 2.6)
-"""Absolute values as noise has them: median 1, spread down to zero."""
-PILOT = [0.027 * 0.6745 * size for size in SIZES]
+SIZES = (0.05, 0.15, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0)
+"""Absolute values as noise has them, spread down to zero; the pilot has 2.7 % of it."""
+PILOT = [0.027 * size * math.sqrt(8 / sum(s * s for s in SIZES)) for size in SIZES]
 
 
 def test_the_plan_is_what_the_formulas_give_by_hand():
-    """2.7 % noise: 1.25*((2.054+1.282)*.027/.0198)^2 + 4 = 29.9; 1.25*(3.29*.027/.0198)^2 + 8."""
+    """2.7 % noise: 1.25*((2.054+1.282)*.027/.0198)^2 + 4 = 29.9; 1.25*(3.396*.027/.0198)^2 + 8."""
     plan = plan_blocks({"a": PILOT}, RULE, None)
     assert plan.needed_for_smallest == 30
     assert plan.needed_for_margin == 40
@@ -37,8 +37,37 @@ def test_a_capped_plan_says_what_it_can_see():
     assert plan.visible == pytest.approx(math.expm1(3.3353 * 0.027 / math.sqrt(8 / 1.25)), 1e-3)
     assert plan.sentence() == (
         "with 2.74 % pair noise, 2 % needs about 30 blocks (40 to show that there is no "
-        "difference); your budget of 12 can see 3.62 %"
+        "difference); your budget of 12 blocks can see 3.62 %"
     )
+
+
+def test_the_sentence_has_the_time_when_a_block_has_one():
+    """28.1 s a block: 843 s for 30 and 1124 s for 40, to two figures."""
+    assert plan_blocks({"a": PILOT}, RULE, 12).sentence(block_s=28.1) == (
+        "with 2.74 % pair noise, 2 % needs about 30 blocks, 14 min (40, 18 min 20 s to show that "
+        "there is no difference); your budget of 12 blocks can see 3.62 %"
+    )
+    roomy = plan_blocks({"a": PILOT}, Rule(0.05, 0.08), None).sentence(block_s=3600)
+    assert roomy == "with 2.74 % pair noise, 5 % needs about 10 blocks, 10 h; 10 are planned"
+
+
+def test_one_wild_block_in_the_pilot_does_not_double_the_study():
+    """Ten times the noise in one block of eight counts as 2.5 robust deviations of it."""
+    wild = [*PILOT[:-1], 10 * 0.027]
+    noise = plan_blocks({"a": wild}, RULE, None).worst
+    assert noise < 1.1 * plan_blocks({"a": PILOT}, RULE, None).worst
+
+
+def test_an_effect_is_not_taken_for_noise_where_it_lifts_all_blocks():
+    """2 % of effect on 1 % of noise, 2 % sought: not their root mean square but the spread."""
+    steps = (-1.5, -0.9, -0.5, -0.2, 0.2, 0.5, 0.9, 1.5)
+    lifted = [0.02 + 0.01 * step for step in steps]
+    spread = 0.01 * math.sqrt(sum(step**2 for step in steps) / 7) / 0.6028
+    level = math.sqrt(sum(c**2 for c in lifted) / 8)
+    assert spread < 0.75 * level
+    assert plan_blocks({"a": lifted}, RULE, None).worst == pytest.approx(math.expm1(spread))
+    hardly = Rule(0.002, 0.02)
+    assert plan_blocks({"a": lifted}, hardly, None).worst == pytest.approx(math.expm1(level))
 
 
 def test_the_plan_is_blind_to_signs():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.verdict import signed_rank, walsh
+from assay.verdict import signed_rank
 from assay.verdict.signed_rank import SignedRank, critical_count, midranks, null_cdf
-from assay.verdict.walsh import Walsh, select
 
 
 def samples(count: int, seed: int = 1):
@@ -98,26 +97,6 @@ def test_contrasts_equal_in_mathematics_are_equal_here():
     assert SignedRank([0.1 + 0.2, -0.3]).estimate == 0.0
 
 
-def test_selection_finds_what_sorting_finds(monkeypatch):
-    """Large samples take another way to the same order statistics."""
-    rng = np.random.default_rng(5)
-    for decimals in (12, 2):
-        values = np.sort(np.round(rng.normal(0, 1, 300), decimals))
-        whole = Walsh(values)
-        for rank in [1, 2, whole.count // 2, whole.count, *rng.integers(1, whole.count, 40)]:
-            assert select(values, int(rank)) == pytest.approx(whole.kth(int(rank)), abs=1e-12)
-    monkeypatch.setattr(walsh, "MATERIALISE_MAX", 10)
-    for values in samples(30, seed=6):
-        averages = slow_walsh(np.round(values, 12))
-        expected = float(np.median(averages))
-        assert SignedRank(values).estimate == pytest.approx(expected, abs=1e-12)
-
-
-def test_selection_finds_an_exact_zero():
-    """Opposite values make averages of exactly zero, where bisection by value is slowest."""
-    assert select(np.array([-1.0, -0.5, 0.5, 1.0]), 5) == 0.0
-
-
 @pytest.mark.parametrize("level", [0.1, 0.05, 0.01, 0.001, 1e-4])
 def test_the_smooth_null_agrees_with_the_exact_one_where_they_meet(level, monkeypatch):
     """At the largest exact size the two depths differ by at most one in ten thousand."""
@@ -144,7 +123,26 @@ def test_noise_estimates_the_standard_deviation():
         assert np.mean(found) == pytest.approx(0.03, rel=0.1)
 
 
-@pytest.mark.parametrize("values", [[], [math.nan], [1.0, math.inf]])
+def test_a_sample_of_a_hundred_thousand_follows_the_large_sample_theory():
+    """Estimate at the mean, interval 1.96 sqrt(pi/3) deviations of the mean to either side."""
+    values = np.random.default_rng(9).normal(0.01, 0.02, 100_000)
+    sample = SignedRank(values)
+    low, high = sample.interval(0.05)
+    reach = 1.96 * math.sqrt(math.pi / 3) * 0.02 / math.sqrt(100_000)
+    assert sample.estimate == pytest.approx(float(np.mean(values)), abs=reach / 4)
+    assert (low, high) == pytest.approx(
+        (sample.estimate - reach, sample.estimate + reach), abs=reach / 50
+    )
+
+
+def test_logs_at_the_ends_of_floating_point_are_measured_exactly():
+    """The ratio of the largest double to the smallest is 1454 log units."""
+    sample = SignedRank([1454.0, -1454.0, 1454.0, 1454.0 - 1e-12])
+    assert sample.values.tolist() == [-1454.0, 1454.0 - 1e-12, 1454.0, 1454.0]
+    assert sample.estimate == pytest.approx(1454.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [[], [math.nan], [1.0, math.inf], [1e5]])
 def test_a_sample_without_finite_values_is_refused(values):
     """An empty or broken sample never becomes a number."""
     with pytest.raises(ValueError, match="sample"):

@@ -6,20 +6,23 @@ commands are undone before this returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from assay._errors import AssayError, RunError
-from assay.bench.guard import void_reason
+from assay.bench.guard import FOREIGN_CPUS, void_reason
 from assay.bench.journal import Journal, witness
 from assay.changes import Application, applied_values
+from assay.host import wait_until_quiet
 from assay.metrics import metric
 from assay.record import RunRecord, Step, WitnessRecord
 from assay.study import Arm, Study, workload_seed
-from assay.targets import Launch, Measured, OnInterval, Target
+from assay.targets import Launch, Measured, OnInterval, Server, Target
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,16 @@ class Clocks:
     monotonic: Callable[[], float]
     wall: Callable[[], str]
     settle: Callable[[], object] = lambda: None
+
+
+SETTLE_S = 60.0
+"""How long a void block waits for a quiet machine before it is run again."""
+
+REAL = Clocks(
+    time.monotonic,
+    lambda: datetime.now(UTC).isoformat(timespec="milliseconds"),
+    lambda: wait_until_quiet(FOREIGN_CPUS, SETTLE_S),
+)
 
 
 @dataclass(frozen=True)
@@ -59,9 +72,14 @@ def live(job: Job) -> RunRecord:
     case = next(c for c in job.study.cases if c.name == job.step.case)
     launch = job.study.launch(case, job.arm, seed=workload_seed(job.seed, job.step.block))
     application = job.study.application(job.arm)
-    started, began = job.clocks.wall(), job.clocks.monotonic()
+    wall, began = job.clocks.wall(), job.clocks.monotonic()
     try:
-        measured, evidence = _measure(job, launch, application)
+        with started(job.target, launch, application, job.log, job.journal) as server:
+            said = {f: witness(c) for f, c in application.commands.items()}
+            measured = server.measure(job.on_interval)
+            if not measured.complete:
+                raise Stopped("the run was ended before its window was over")
+            evidence = {**server.evidence(), "commands": said}
         found = _observed(job, measured, evidence)
     except RunError as error:
         found = {**_NOTHING, "status": "failed", "reason": error.message}
@@ -75,35 +93,33 @@ def live(job: Job) -> RunRecord:
         attempt=step.attempt,
         slot=step.slot,
         retry=step.retry,
-        started=started,
+        extension=step.extension,
+        started=wall,
         took_s=took_s,
         **found,
     )
 
 
-def _measure(
-    job: Job, launch: Launch, application: Application
-) -> tuple[Measured, Mapping[str, Any]]:
-    """Start, measure and stop one server; commands around it are always undone."""
+@contextmanager
+def started(
+    target: Target, launch: Launch, application: Application, log: Path, journal: Journal
+) -> Iterator[Server]:
+    """One server, ready; at the end it is stopped, and commands around it are always undone."""
     server = None
     try:
         for factor, command in application.commands.items():
-            job.journal.apply(factor, command)
-        server = job.target.start(launch, job.log)
+            journal.apply(factor, command)
+        server = target.start(launch, log)
         server.read_back()
-        said = {f: witness(c) for f, c in application.commands.items()}
-        measured = server.measure(job.on_interval)
-        if not measured.complete:
-            raise Stopped("the run was ended before its window was over")
-        return measured, {**server.evidence(), "commands": said}
+        yield server
     finally:
         with suppress(ProcessLookupError):
             if server is not None:
                 server.stop()
-        if job.log.exists() and not job.log.stat().st_size:
-            job.log.unlink()
+        if log.exists() and not log.stat().st_size:
+            log.unlink()
         if application.commands:
-            job.journal.undo()
+            journal.undo()
 
 
 def _observed(job: Job, measured: Measured, evidence: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,34 +7,23 @@ run of this loop that was killed and resumed ends as one that was not.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from assay._digest import digest
-from assay._errors import BundleError, VoidError
-from assay.bench.guard import FOREIGN_CPUS
+from assay._errors import BundleError, InputError, VoidError
 from assay.bench.journal import Journal
-from assay.bench.life import Clocks, Job, Stopped, live
+from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
+from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit
 from assay.bench.watch import Silent, Watcher
-from assay.host import wait_until_quiet
-from assay.record import Bundle, RunRecord, Step, replayed, verdicts_of
+from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
 from assay.study import Absent, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target
 from assay.verdict.rows import Verdicts
-
-SETTLE_S = 60.0
-"""How long a void block waits for a quiet machine before it is run again."""
-
-REAL = Clocks(
-    time.monotonic,
-    lambda: datetime.now(UTC).isoformat(timespec="milliseconds"),
-    lambda: wait_until_quiet(FOREIGN_CPUS, SETTLE_S),
-)
 
 STOPPED_BY_USER = "you stopped it"
 
@@ -49,17 +38,27 @@ def prepare(
     overrides: Mapping[str, str] | None = None,
     full: bool = False,
     targets: Mapping[str, Target] = TARGETS,
+    watcher: Watcher | None = None,
+    clocks: Clocks = REAL,
 ) -> Bundle:
-    """Check the study against this host and write its plan; no run is made.
+    """Check the study against this host and write its plan; no run that counts is made.
 
-    MissingError if the host lacks what the study needs, BundleError if `folder`
-    is not empty.
+    Where the study leaves warm-up or window to a pilot, that is run first, and told to
+    `watcher`. MissingError if the host lacks what the study needs, BundleError if `folder`
+    is not empty, VoidError if the pilot could not be made.
     """
     fitted = fit(study, facts, targets)
+    require_free(folder)
+    seed = int.from_bytes(os.urandom(4)) if seed is None else seed
+    piloted = None
+    if fitted.auto:
+        piloted = pilot(fitted, targets, clocks, folder, seed, watcher or Silent())
+        fitted = replace(fitted, warmup_s=piloted.warmup_s, window_s=piloted.window_s)
+        require_affordable(fitted, piloted)
     plan = make_plan(
         fitted,
         version=version("assay"),
-        seed=int.from_bytes(os.urandom(4)) if seed is None else seed,
+        seed=seed,
         study_sha256=digest(study.text.encode()),
         base=str(base)
         if any(f.change.name.startswith("binary.") for f in study.factors.values())
@@ -67,6 +66,8 @@ def prepare(
         overrides=dict(overrides or {}),
         stand_ins={c.target: targets[c.target].stand_in for c in study.cases},
         full=full,
+        cpus=facts["cpus"],
+        pilot=piloted,
     )
     return Bundle.create(folder, study.text, plan, dict(facts))
 
@@ -75,18 +76,23 @@ def run(
     bundle: Bundle,
     watcher: Watcher | None = None,
     *,
+    extend: bool = False,
     targets: Mapping[str, Target] = TARGETS,
     clocks: Clocks = REAL,
 ) -> Verdicts:
     """Make the runs that are still to make, and write the verdicts.
 
     Goes on where a killed study was. Ctrl-C ends the run in progress, keeps what
-    is done, writes the verdicts so far and is raised again. VoidError if a block
+    is done, writes the verdicts so far and is raised again. `extend` makes a finished study that
+    left something undecided half as long again; InputError where it cannot. VoidError if a block
     was void too often; RestoreError if a command could not be undone.
     """
     bundle.lock()
     try:
-        return _Runner(bundle, watcher or Silent(), targets, clocks).run()
+        runner = _Runner(bundle, watcher or Silent(), targets, clocks)
+        if extend:
+            runner.extend()
+        return runner.run()
     finally:
         bundle.close()
 
@@ -107,6 +113,15 @@ class _Runner:
         self.arms = {a.name: a for a in arms(self.study)}
         self.journal = Journal(bundle.folder / "journal.jsonl")
         self.replay = replayed(bundle)
+
+    def extend(self) -> None:
+        why = self.replay.cannot_extend()
+        if why:
+            raise InputError(
+                f"{self.bundle.folder} cannot be extended: {why}",
+                next_step=f"`assay show {self.bundle.folder}` says what is decided",
+            )
+        self.replay.extend()
 
     def run(self) -> Verdicts:
         self.journal.undo()
@@ -142,7 +157,10 @@ class _Runner:
             self.replay.add(record)
             self.watcher.ran(record, self.replay)
             if not sized and self.replay.ruling.size is not None:
-                self.watcher.sized(self.replay.ruling.size.sentence())
+                ruling = self.replay.ruling
+                sentence = ruling.size.sentence(ruling.block_s or None)
+                if not self.watcher.sized(sentence, ruling.size.capped):
+                    raise KeyboardInterrupt
 
     def _one(self, step: Step) -> RunRecord:
         number = len(self.replay.records)
@@ -176,4 +194,4 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
             f"{bundle.folder}: this version of Assay makes other arms of its study",
             next_step=f"finish it with Assay {plan.version}",
         )
-    return study
+    return replace(study, warmup_s=plan.warmup_s, window_s=plan.window_s)

@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import Protocol
 
 from assay.record import Replay, RunRecord, Step
-from assay.study import Plan
+from assay.study import Plan, PlannedPilot
 
 
 class Watcher(Protocol):
-    """Told everything, able to change nothing. Displays and tests implement it."""
+    """Told everything; asked once whether to go on. Displays and tests implement it."""
+
+    def piloting(self, done: int, total: int, left_s: float) -> None:
+        """A pilot goes on, before there is a plan: `done` of `total` runs, a guess of the rest."""
+        ...
+
+    def piloted(self, found: PlannedPilot | None) -> None:
+        """The pilot is over: what it found, or None where it was cut off."""
+        ...
 
     def started(self, plan: Plan, replay: Replay) -> None:
         """The plan is on disk; runs already made (after --resume) are in `replay`."""
@@ -27,8 +35,9 @@ class Watcher(Protocol):
         """A block was void: waiting for a quiet machine, `limit_s` at most."""
         ...
 
-    def sized(self, sentence: str) -> None:
-        """The first blocks are in: what their noise means for the budget."""
+    def sized(self, sentence: str, capped: bool) -> bool:
+        """The first blocks are in: what their noise means for the budget, and whether that is
+        less than the study needs. False ends the study here."""
         ...
 
     def finished(self, replay: Replay, why: str) -> None:
@@ -39,6 +48,10 @@ class Watcher(Protocol):
 class Silent:
     """A watcher that says nothing."""
 
+    def piloting(self, done: int, total: int, left_s: float) -> None: ...
+
+    def piloted(self, found: PlannedPilot | None) -> None: ...
+
     def started(self, plan: Plan, replay: Replay) -> None: ...
 
     def running(self, step: Step, operations: int, spent_s: float) -> None: ...
@@ -47,6 +60,7 @@ class Silent:
 
     def waiting(self, limit_s: float) -> None: ...
 
-    def sized(self, sentence: str) -> None: ...
+    def sized(self, sentence: str, capped: bool) -> bool:
+        return True
 
     def finished(self, replay: Replay, why: str) -> None: ...

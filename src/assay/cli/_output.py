@@ -33,8 +33,9 @@ def guarded(command: Callable[..., ExitCode | None]) -> Callable[..., None]:
         except AssayError as error:
             complain(error.message, error.next_step)
             code = error.exit_code
-        except KeyboardInterrupt:
-            complain("interrupted", "what was measured is kept; `assay run --resume` goes on")
+        except KeyboardInterrupt as stop:
+            kept = "what was measured is kept; `assay run --resume` goes on"
+            complain("interrupted", str(stop) or kept)
             code = ExitCode.INTERRUPTED
         except BrokenPipeError:
             # The reader had enough; what follows must not fail on the same pipe.

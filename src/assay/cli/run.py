@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assay._errors import ExitCode, InputError
 from assay.api import default_folder
-from assay.bench import Watcher, prepare, run
+from assay.bench import Watcher, prepare, require_no_pilot, run
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.host import host_facts, limits
 from assay.record import Bundle
@@ -18,18 +18,23 @@ from assay.report import Plain, Terminal, verdict_lines
 from assay.report.html import report_html
 from assay.study import locate, read
 
+SET_OPTION = typer.Option(
+    [], "--set", help="Override a key of the study: workload.records=10000", metavar="K=V"
+)
+
 
 @guarded
 def command(
     study: str = typer.Argument(None, help="A study file, or the name of one that ships."),
-    set_: list[str] = typer.Option(
-        [], "--set", help="Override a key of the study: workload.records=10000", metavar="K=V"
-    ),
+    set_: list[str] = SET_OPTION,
     budget: str = typer.Option(None, help="Time the study may take, such as 10m."),
     full: bool = typer.Option(
         False, "--full", help="Run every planned block of every arm and decide once, at the end."
     ),
     resume: Path = typer.Option(None, help="Go on with the interrupted study in this bundle."),
+    extend: Path = typer.Option(
+        None, help="Make the finished but undecided study in this bundle half as long again."
+    ),
     seed: int = typer.Option(None, help="Seed of the run order; drawn and printed by default."),
     out: Path = typer.Option(None, help="Folder of the bundle; ./bundles/STUDY-TIME by default."),
     json: bool = JSON_OPTION,
@@ -38,17 +43,23 @@ def command(
 
     Example: assay run quickstart --budget 5m
     """
-    if (study is None) == (resume is None):
-        raise InputError("name a study, or a bundle with --resume", next_step="assay list studies")
-    overrides = _overrides(set_, budget)
-    if resume is None:
-        bundle = _prepared(study, overrides, out, seed, full)
+    if sum(given is not None for given in (study, resume, extend)) != 1:
+        raise InputError(
+            "name a study, or a bundle with --resume or --extend", next_step="assay list studies"
+        )
+    overrides, watcher = overrides_of(set_, budget), watcher_of()
+    if study is not None:
+        bundle = _prepared(study, overrides, out, seed, full, watcher)
     else:
         if overrides or out or seed is not None or full:
-            raise InputError("--resume goes on with the plan as it is; drop the other options")
-        bundle = Bundle.open(resume)
+            raise InputError(
+                "--resume and --extend go on with the plan as it is; drop the other options"
+            )
+        folder = resume or extend
+        require_no_pilot(folder)
+        bundle = Bundle.open(folder)
     try:
-        run(bundle, _watcher())
+        run(bundle, watcher, extend=extend is not None)
     finally:
         _answer(bundle, json)
     return None
@@ -68,7 +79,12 @@ def _answer(bundle: Bundle, json: bool) -> None:
 
 
 def _prepared(
-    study: str, overrides: dict[str, str], out: Path | None, seed: int | None, full: bool
+    study: str,
+    overrides: dict[str, str],
+    out: Path | None,
+    seed: int | None,
+    full: bool,
+    watcher: Watcher,
 ) -> Bundle:
     name, text, base = locate(study)
     checked = read(name, text, base, overrides)
@@ -76,10 +92,20 @@ def _prepared(
     for limit in limits(facts):
         story().print(f"not here: {limit}", style="dim")
     folder = out or default_folder(checked.name)
-    return prepare(checked, folder, facts, base=base, seed=seed, overrides=overrides, full=full)
+    return prepare(
+        checked,
+        folder,
+        facts,
+        base=base,
+        seed=seed,
+        overrides=overrides,
+        full=full,
+        watcher=watcher,
+    )
 
 
-def _overrides(pairs: list[str], budget: str | None) -> dict[str, str]:
+def overrides_of(pairs: list[str], budget: str | None) -> dict[str, str]:
+    """What --set and --budget ask for, by dotted key."""
     found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -91,9 +117,12 @@ def _overrides(pairs: list[str], budget: str | None) -> dict[str, str]:
     return found
 
 
-def _watcher() -> Watcher:
+def watcher_of() -> Watcher:
+    """The display that suits where stderr goes."""
     console = Console(stderr=True, highlight=False)
-    return Terminal(console) if console.is_terminal else Plain(sys.stderr)
+    if not console.is_terminal:
+        return Plain(sys.stderr)
+    return Terminal(console, ask=sys.stdin.isatty())
 
 
 def register(app: typer.Typer) -> None:

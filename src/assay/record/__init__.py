@@ -1,6 +1,6 @@
 """What a study leaves behind: the bundle, its runs, and their replay."""
 
-from assay.record.bundle import Bundle
+from assay.record.bundle import Bundle, require_free
 from assay.record.replay import Replay, Step
 from assay.record.run import RunRecord, WitnessRecord
 from assay.record.verify import differences, replayed, verdicts_of
@@ -13,5 +13,6 @@ __all__ = [
     "WitnessRecord",
     "differences",
     "replayed",
+    "require_free",
     "verdicts_of",
 ]

@@ -43,10 +43,7 @@ class Bundle:
     @classmethod
     def create(cls, folder: Path, study: str, plan: Plan, host: dict[str, Any]) -> Bundle:
         """A new bundle, everything but the runs on disk. BundleError if the folder has one."""
-        if folder.exists() and any(folder.iterdir()):
-            raise BundleError(
-                f"{folder} is not empty", next_step="name another --out, or use --resume"
-            )
+        require_free(folder)
         (folder / "logs").mkdir(parents=True, exist_ok=True)
         bundle = cls(folder)
         _write(folder / "study.toml", study.encode())
@@ -180,6 +177,16 @@ class Bundle:
     def _lines(self) -> list[bytes]:
         data = (self.folder / "runs.jsonl").read_bytes()
         return data[: data.rfind(b"\n") + 1].splitlines()
+
+
+LEFT_BY_A_PILOT = frozenset({"logs", "journal.jsonl"})
+"""What a folder may hold before its study has a plan."""
+
+
+def require_free(folder: Path) -> None:
+    """BundleError if a new bundle cannot be made here: the folder holds more than a pilot's."""
+    if folder.exists() and {p.name for p in folder.iterdir()} - LEFT_BY_A_PILOT:
+        raise BundleError(f"{folder} is not empty", next_step="name another --out, or use --resume")
 
 
 def _record(number: int, line: bytes) -> RunRecord:

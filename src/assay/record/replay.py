@@ -10,6 +10,7 @@ that its runs do not.
     a block all failed      ends the study: nothing here works
     a run that was void     the whole block is run again in a new order, three times at most
     a complete block        may decide; decided arms leave the schedule
+    an extension            begins with its first run, where a finished study was undecided
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from dataclasses import dataclass
 from assay._errors import AlteredError
 from assay.record.run import RunRecord
 from assay.study import Plan, Slot, block_order
-from assay.verdict.ruling import Block, Observation, Ruling, Seen, adjudicate
+from assay.verdict.confirming import Ruling
+from assay.verdict.latency import latency_count, saturated
+from assay.verdict.observed import Block, Observation, Seen
+from assay.verdict.ruling import adjudicate
+from assay.verdict.sequence import extended
+from assay.verdict.steady import trend_of
 
 MAX_ATTEMPTS = 4
 """A block and three repetitions of it."""
@@ -35,6 +41,7 @@ class Step:
     case: str
     arm: str
     retry: bool
+    extension: int
 
 
 class Replay:
@@ -45,6 +52,7 @@ class Replay:
         self.blocks: list[Block] = []
         self.records: list[RunRecord] = []
         self.stopped = ""
+        self.extensions = 0
         self.ruling: Ruling = adjudicate(plan, [])
         self._attempt = 0
         self._current: list[RunRecord] = []
@@ -52,12 +60,15 @@ class Replay:
 
     def add(self, record: RunRecord) -> None:
         """Take in the next run; AlteredError if it is not the one the plan has here."""
+        if record.extension == self.extensions + 1 and not self.cannot_extend():
+            self.extend()
         step = self.next()
         if (
             step is None
             or (record.case, record.arm) != (step.case, step.arm)
             or (
-                (record.block, record.attempt, record.slot) != (step.block, step.attempt, step.slot)
+                (record.block, record.attempt, record.slot, record.extension)
+                != (step.block, step.attempt, step.slot, step.extension)
             )
         ):
             raise AlteredError(
@@ -79,7 +90,9 @@ class Replay:
         found = self.next_slot()
         assert found is not None, "a block without a next run is complete"
         index, slot, retry = found
-        return Step(len(self.blocks), self._attempt, index, slot.case, slot.arm, retry)
+        return Step(
+            len(self.blocks), self._attempt, index, slot.case, slot.arm, retry, self.extensions
+        )
 
     def next_slot(self) -> tuple[int, Slot, bool] | None:
         """The next place in the current block, first those not run, then the failed ones."""
@@ -112,7 +125,7 @@ class Replay:
         cells = {(r.case, r.arm): _observation(r) for r in self._current if r.status == "ok"}
         self.blocks.append(Block(cells, self._spent_s))
         self._attempt, self._current, self._spent_s = 0, [], 0.0
-        self.ruling = adjudicate(self.plan, self.blocks)
+        self.ruling = adjudicate(self.plan, self.blocks, self.extensions)
         if not cells:
             self.stop(
                 f"every run of block {len(self.blocks) - 1} failed: {self.records[-1].reason}"
@@ -121,9 +134,53 @@ class Replay:
     def stop(self, why: str) -> None:
         """End the study here: what is not decided stays undecided, for this reason."""
         self.stopped = why
-        self.ruling = adjudicate(self.plan, self.blocks, stopped=why)
+        self.ruling = adjudicate(self.plan, self.blocks, self.extensions, stopped=why)
+
+    @property
+    def planned_blocks(self) -> int | None:
+        """Blocks in all, screen and extensions included; None before it is known."""
+        if self.plan.scaling is not None:
+            return self.plan.scaling.blocks
+        size = self.ruling.size
+        return None if size is None else self._total(size.blocks, self.extensions)
+
+    def _total(self, blocks: int, extensions: int) -> int:
+        return self.ruling.offset + extended(blocks, extensions)
+
+    def cannot_extend(self) -> str:
+        """Why the study cannot be made longer now; empty when it can."""
+        if self.stopped or not self.ruling.finished:
+            return "it is not finished"
+        if self.plan.full:
+            return "with --full all of alpha was spent at its end"
+        if self.plan.scaling is not None:
+            return "the blocks of a scaling study are fixed beforehand"
+        size = self.ruling.size
+        if size is None or not self.ruling.undecided:
+            return "nothing is left undecided"
+        total = self._total(size.blocks, self.extensions + 1)
+        if total > len(self.plan.schedule):
+            return f"its schedule has {len(self.plan.schedule)} blocks, not {total}"
+        return ""
+
+    def extend(self) -> None:
+        """Make the study half as long again; ValueError where that cannot be."""
+        why = self.cannot_extend()
+        if why:
+            raise ValueError(why)
+        self.extensions += 1
+        self.ruling = adjudicate(self.plan, self.blocks, self.extensions)
 
 
 def _observation(record: RunRecord) -> Observation:
     seen = {f: Seen(w.held, w.evidence) for f, w in record.witness.items()}
-    return Observation(record.metrics, seen, record.dose)
+    return Observation(
+        metrics=record.metrics,
+        witness=seen,
+        dose=record.dose,
+        latencies=latency_count(record.operations, record.latency_of),
+        latency_of=record.latency_of,
+        trend=trend_of(record.intervals),
+        saturated=saturated(record.health),
+        open_loop=record.health.get("asked_per_s") is not None,
+    )

@@ -28,7 +28,8 @@ class RunRecord(Recorded):
 
     Times in seconds; `metrics` in the units of `assay.metrics`; histograms are
     HdrHistogram V2, deflated, base64, in nanoseconds; `dose` by factor, per
-    operation where the change counts it so; `digest` is chained to the line before.
+    operation where the change counts it so; `extension` numbers the extension of the study
+    that the run belongs to, 0 as planned; `digest` is chained to the line before.
     """
 
     run: int
@@ -38,6 +39,7 @@ class RunRecord(Recorded):
     attempt: int
     slot: int
     retry: bool
+    extension: int
     status: Status
     reason: str
     started: str

@@ -21,7 +21,9 @@ def replayed(bundle: Bundle) -> Replay:
 def verdicts_of(replay: Replay) -> Verdicts:
     """`verdicts.json` of a replayed study."""
     statuses = [(r.arm, r.status) for r in replay.records]
-    return summarise(replay.plan, replay.ruling, len(replay.blocks), statuses, replay.stopped)
+    return summarise(
+        replay.plan, replay.ruling, len(replay.blocks), statuses, replay.stopped, replay.extensions
+    )
 
 
 def differences(bundle: Bundle) -> list[str]:

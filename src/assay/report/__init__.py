@@ -1,6 +1,7 @@
 """What people look at: lines of text, the live display, and the HTML report."""
 
 from assay.report.live import Plain, Terminal
+from assay.report.pilot import pilot_lines
 from assay.report.text import Line, verdict_lines
 
-__all__ = ["Line", "Plain", "Terminal", "verdict_lines"]
+__all__ = ["Line", "Plain", "Terminal", "pilot_lines", "verdict_lines"]

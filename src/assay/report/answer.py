@@ -7,61 +7,54 @@ rows count up as better. Not here: numbers beyond the interval, and advice that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from assay._units import format_percent
 from assay.metrics import metric
-from assay.report.text import interval, label
-from assay.study import Plan
+from assay.report.best import standing
+from assay.report.scaling import compared, not_compared, wins
+from assay.report.sections import (
+    flips,
+    headline,
+    left_race,
+    primary,
+    slow_runs,
+    told_apart,
+)
+from assay.report.wording import (
+    as_measured,
+    interval,
+    is_arm,
+    kind_of,
+    label,
+    listed,
+    short,
+)
+from assay.study import SENTINEL, Plan
 from assay.verdict.rows import SUITE, Row, Verdicts
 from assay.verdict.rule import percent
 
 
 def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     """The sentences of the answer, most important first."""
+    if told := told_apart(verdicts):
+        return [f"There is no answer: {told}.", "Find out why before any of it is believed."]
+    if plan.scaling is not None:
+        return [s for s in _scales(plan, verdicts) if s]
     rows = headline(plan, verdicts)
-    arms = [r for r in rows if r.arm]
-    said = [_recommended(plan, verdicts, arms)]
+    arms = [r for r in rows if is_arm(r)]
+    if not arms and verdicts.screen is not None:
+        return [f"Take nothing: the screen found nothing to confirm; {verdicts.screen.sentence}."]
+    said = [_recommended(plan, verdicts, arms), _best(plan, verdicts)]
     said += _others(verdicts, arms)
-    said += [_none(arms, plan.margin), _unsure(arms), _invalid(arms)]
-    said += [_combined(r, plan.margin) for r in rows if ":" in r.contrast.of and not r.arm]
+    said += [_none(arms, plan.margin), _left(arms), _unsure(arms), *_invalid(arms)]
+    said += [f"{text}." for text in flips(rows)]
+    said += _interactions(rows, plan.margin)
     said += _by_case(plan, verdicts, arms)
+    said += [_slow(r) for r in slow_runs(verdicts)]
     said += [_fragile(r) for r in arms]
     said += [_placebo(r) for r in arms if r.arm in _placebos(plan)]
     return [s for s in said if s]
-
-
-def headline(plan: Plan, verdicts: Verdicts) -> list[Row]:
-    """The primary rows that the answer is about: of the suite where there are several cases."""
-    case = SUITE if len(plan.cases) > 1 else plan.cases[0].name
-    return [r for r in primary(verdicts) if r.case == case]
-
-
-def primary(verdicts: Verdicts) -> list[Row]:
-    """The rows that are verdicts; a study may watch its primary metric as a lead as well."""
-    return [r for r in verdicts.verdicts if r.metric == verdicts.primary and not is_lead(r)]
-
-
-def is_lead(row: Row) -> bool:
-    """Whether a row only suggests."""
-    return row.strength == "suggests"
-
-
-def as_measured(row: Row) -> Row:
-    """The row with effects as changes of the metric itself, up as more, not up as better."""
-    if metric(row.metric).better == "higher":
-        return row
-    return row.model_copy(
-        update={
-            "estimate": _inverse(row.estimate),
-            "low": _inverse(row.high),
-            "high": _inverse(row.low),
-        }
-    )
-
-
-def _inverse(effect: float | None) -> float | None:
-    return None if effect is None else 1 / (1 + effect) - 1
 
 
 def by_how_much(row: Row) -> str:
@@ -84,12 +77,6 @@ def moves(row: Row) -> str:
     return f"{verb} {row.metric} {by_how_much(row)}"
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names as a sentence has them: "a, b and c"."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 def _of(rows: Sequence[Row], word: str) -> list[Row]:
     return [r for r in rows if r.word == word]
 
@@ -99,6 +86,8 @@ def _recommended(plan: Plan, verdicts: Verdicts, arms: Sequence[Row]) -> str:
     if taken is None:
         if _of(arms, "helps"):
             return ""
+        if arms and not [r for r in arms if r.word != "invalid"]:
+            return "There is no answer: no verdict here is valid."
         if arms and not [r for r in arms if r.word not in ("undecided", "invalid")]:
             return "There is no answer yet: nothing is decided."
         yet = " yet" if _of(arms, "undecided") else ""
@@ -106,6 +95,29 @@ def _recommended(plan: Plan, verdicts: Verdicts, arms: Sequence[Row]) -> str:
     if plan.design == "ladder":
         return f"Take every step up to {taken.arm}: each one helped, and the last {moves(taken)}."
     return f"Take {taken.arm}: it {moves(taken)}."
+
+
+def _best(plan: Plan, verdicts: Verdicts) -> str:
+    """What the arm to take could not be told from, and at what effort."""
+    best = standing(plan, verdicts)
+    if best is None or plan.design == "ladder" or verdicts.recommended not in best.inside:
+        return ""
+    efforts = {a.name: a.effort or "" for a in plan.arms}
+    mine = efforts[verdicts.recommended]
+    others = [arm for arm in best.inside if arm != verdicts.recommended]
+    dearer = [arm for arm in others if efforts[arm] > mine]
+    same = [arm for arm in others if efforts[arm] == mine]
+    cheaper = [arm for arm in others if efforts[arm] < mine]
+    said = [
+        f"{listed(arms, 'or')} may be as good or better{text}"
+        for arms, text in (
+            (same, " for the same effort"),
+            (dearer, " for more effort"),
+            (cheaper, " for less effort, but is not shown to help"),
+        )
+        if arms
+    ]
+    return f"This study cannot tell whether it is the best: {'; '.join(said)}." if said else ""
 
 
 def _others(verdicts: Verdicts, arms: Sequence[Row]) -> list[str]:
@@ -126,8 +138,14 @@ def _none(arms: Sequence[Row], margin: float) -> str:
     return f"No difference larger than {percent(margin)}: {listed(names)}." if names else ""
 
 
+def _left(arms: Sequence[Row]) -> str:
+    """Arms that left a race: beaten, so nobody waited for their verdict."""
+    beaten = [r for r in _of(arms, "undecided") if left_race(r)]
+    return f"Beaten by another arm: {listed(label(r) for r in beaten)}." if beaten else ""
+
+
 def _unsure(arms: Sequence[Row]) -> str:
-    undecided = _of(arms, "undecided")
+    undecided = [r for r in _of(arms, "undecided") if not left_race(r)]
     bounded = [r for r in undecided if r.low is not None or r.high is not None]
     unbounded = [label(r) for r in undecided if r not in bounded]
     parts = [f"{label(r)} (anywhere in {interval(as_measured(r))})" for r in bounded]
@@ -137,43 +155,57 @@ def _unsure(arms: Sequence[Row]) -> str:
     return " ".join(said)
 
 
-def _invalid(arms: Sequence[Row]) -> str:
-    names = [label(r) for r in _of(arms, "invalid")]
-    if not names:
-        return ""
-    return (
-        f"No valid verdict, because what was compared was not seen in force in every run: "
-        f"{listed(names)}."
-    )
+def _invalid(arms: Sequence[Row]) -> list[str]:
+    """Why there is no valid verdict: a missing witness, or what else spoils a comparison."""
+    rows = _of(arms, "invalid")
+    unseen = [label(r) for r in rows if r.reason.startswith("no witness: ")]
+    spoiled = [r for r in rows if not r.reason.startswith("no witness: ")]
+    said = [f"No valid verdict on {label(r)}: {r.reason.partition(';')[0]}." for r in spoiled]
+    if unseen:
+        said.append(
+            f"No valid verdict, because what was compared was not seen in force in every run: "
+            f"{listed(unseen)}."
+        )
+    return said
 
 
-def _combined(row: Row, margin: float) -> str:
-    """What an interaction means for taking both; empty while it is not decided."""
-    both = " and ".join(row.contrast.of.split(":"))
-    none = percent(margin)
-    said = {
-        "helps": f"Together, {both} bring more than the two apart would.",
-        "hurts": f"Together, {both} bring less than the two apart would.",
-        "no difference": f"Together, {both} bring what the two bring apart, within {none}.",
-    }
-    return said.get(row.word, "")
+def _interactions(rows: Sequence[Row], margin: float) -> list[str]:
+    """What interactions mean for taking both; nothing while they are not decided."""
+    mine = [r for r in rows if kind_of(r) == "interaction"]
+    said = [
+        f"Together, {_both(r)} bring {more} than the two apart would."
+        for word, more in (("helps", "more"), ("hurts", "less"))
+        for r in _of(mine, word)
+    ]
+    apart, none = [_both(r) for r in _of(mine, "no difference")], percent(margin)
+    if len(apart) == 1:
+        said.append(f"Together, {apart[0]} bring what the two bring apart, within {none}.")
+    elif apart:
+        pairs = "; ".join(apart)
+        said.append(f"These bring together what they bring apart, within {none}: {pairs}.")
+    return said
+
+
+def _both(row: Row) -> str:
+    return " and ".join(row.contrast.of.split(":"))
 
 
 def _by_case(plan: Plan, verdicts: Verdicts, arms: Sequence[Row]) -> list[str]:
     """Where the cases do not all say what the suite says."""
     said = []
     for row in arms if len(plan.cases) > 1 else ():
-        mine = [
-            r
-            for r in primary(verdicts)
-            if r.case != SUITE
-            and (r.contrast.of, r.contrast.given) == (row.contrast.of, row.contrast.given)
-        ]
+        mine = [r for r in primary(verdicts) if r.case != SUITE and is_arm(r) and _same(r, row)]
         words = {r.case: r.word for r in mine}
         if set(words.values()) != {row.word}:
             each = [f"{word} in {case}" for case, word in words.items()]
             said.append(f"The cases differ about {label(row)}: {listed(each)}.")
     return said
+
+
+def _same(one: Row, other: Row) -> bool:
+    """Whether two rows compare the same things, in whatever case."""
+    first, second = one.contrast, other.contrast
+    return (first.of, first.given, first.against) == (second.of, second.given, second.against)
 
 
 def _fragile(row: Row) -> str:
@@ -182,8 +214,16 @@ def _fragile(row: Row) -> str:
     return f"The verdict on {label(row)} is fragile: {doubt}." if found else ""
 
 
+def _slow(row: Row) -> str:
+    """A lead on rare slow runs, which the verdicts' robust estimate hides."""
+    if row.word not in ("helps", "hurts"):
+        return ""
+    more = "more" if row.word == "hurts" else "fewer"
+    return f"A lead, no verdict: {row.arm} has {more} rare slow runs: {row.reason}."
+
+
 def _placebos(plan: Plan) -> set[str]:
-    return {a.name for a in plan.arms if a.placebo}
+    return {a.name for a in plan.arms if a.placebo and a.name != SENTINEL}
 
 
 def _placebo(row: Row) -> str:
@@ -193,3 +233,41 @@ def _placebo(row: Row) -> str:
             "trust none of this before that is explained."
         )
     return ""
+
+
+# scaling
+
+
+def _scales(plan: Plan, verdicts: Verdicts) -> list[str]:
+    """How each configuration scales, how two compare, and which is faster."""
+    if not verdicts.scaling:
+        return ["There is no answer yet: not all blocks are done."]
+    said = []
+    for case in dict.fromkeys(c.case for c in verdicts.scaling):
+        where = f" in case {case}" if len(plan.cases) > 1 else ""
+        curves = [c for c in verdicts.scaling if c.case == case]
+        refused = {c.refused for c in curves}
+        if len(refused) == 1 and curves[0].refused:
+            said.append(f"Nothing can be said about how it scales{where}: {curves[0].refused}.")
+        else:
+            said += [f"{c.configuration}{where}: {c.sentence}." for c in curves]
+        rows = [r for r in compared(verdicts) if r.case == case]
+        if not not_compared(rows):
+            said += [_parameter(r) for r in rows]
+        if found := wins(plan, verdicts, case):
+            said.append(f"{found[:1].upper()}{found[1:]}.")
+    return said
+
+
+def _parameter(row: Row) -> str:
+    """One parameter of a configuration against the other's."""
+    against, given = row.contrast.against, row.contrast.given
+    if row.word == "helps":
+        return f"{row.contrast.of} has less {given} than {against}, by {interval(row)}."
+    if row.word == "hurts":
+        return (
+            f"{row.contrast.of} has more {given} than {against}, by {interval(as_measured(row))}."
+        )
+    if row.word == "invalid":
+        return f"No valid verdict on the {short(row)}: {row.reason}."
+    return f"Unsure about the {short(row)} against {against}: {interval(row)}, up is better."

@@ -15,10 +15,13 @@ from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from assay.record import Bundle
 from assay.report.view import charts, view
+
+SCRIPTS = ("charts-kit", "charts", "charts-designs", "charts-draw")
+"""The page's own scripts, in the order in which they build on each other."""
 
 
 def report_html(bundle: Bundle) -> str:
@@ -32,7 +35,7 @@ def report_html(bundle: Bundle) -> str:
             data=Markup(embedded(charts(found))),
             style=Markup(_own("templates/report.css")),
             library=Markup(_own("vendor/plot.js")),
-            script=Markup(_own("templates/charts.js")),
+            script=Markup("\n".join(_own(f"templates/{name}.js") for name in SCRIPTS)),
         )
     )
 
@@ -55,6 +58,11 @@ def sentence(text: str) -> str:
     return ended[:1].upper() + ended[1:]
 
 
+def breakable(name: str) -> Markup:
+    """A name of several parts, escaped, with places where a line may end."""
+    return escape(name).replace("+", Markup("+<wbr>"))
+
+
 @cache
 def _environment() -> Environment:
     made = Environment(
@@ -64,7 +72,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(typeset=typeset, sentence=sentence)
+    made.filters.update(typeset=typeset, sentence=sentence, breakable=breakable)
     return made
 
 

@@ -10,14 +10,16 @@ from typing import TextIO
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.prompt import Confirm
 from rich.table import Table
 from rich.text import Text
 
 from assay._units import format_duration, format_percent, format_quantity
 from assay.metrics import metric
 from assay.record import Replay, RunRecord, Step
+from assay.report.pilot import pilot_sentence
 from assay.report.text import STYLES, interval, label
-from assay.study import Plan
+from assay.study import Plan, PlannedPilot
 
 
 def remaining_s(replay: Replay) -> float:
@@ -33,13 +35,14 @@ def remaining_s(replay: Replay) -> float:
 
 def planned_blocks(replay: Replay) -> int:
     """Blocks planned: from the noise once it is known, from the budget before."""
-    if replay.ruling.size is not None:
-        return replay.ruling.size.blocks
+    known = replay.planned_blocks
+    if known is not None:
+        return known
     made = [r.took_s for r in replay.records]
     if not made:
         return 8
     block_s = sum(made) / len(made) * len(replay.order() or replay.plan.schedule[0])
-    return max(8, min(int(replay.plan.budget_s / block_s), len(replay.plan.schedule)))
+    return max(8, min(int(replay.plan.runs_budget_s / block_s), len(replay.plan.schedule)))
 
 
 class Plain:
@@ -48,10 +51,21 @@ class Plain:
     def __init__(self, out: TextIO) -> None:
         self.out = out
         self.blocks = 0
+        self.tenth = -1
 
     def say(self, text: str) -> None:
         self.out.write(text + "\n")
         self.out.flush()
+
+    def piloting(self, done: int, total: int, left_s: float) -> None:
+        tenth = 10 * done // total
+        if tenth != self.tenth:
+            self.tenth = tenth
+            self.say(f"pilot: {done} of {total} runs, about {format_duration(left_s)} left")
+
+    def piloted(self, found: PlannedPilot | None) -> None:
+        if found:
+            self.say(pilot_sentence(found))
 
     def started(self, plan: Plan, replay: Replay) -> None:
         self.blocks = len(replay.blocks)
@@ -77,8 +91,9 @@ class Plain:
     def waiting(self, limit_s: float) -> None:
         self.say(f"waiting for a quiet machine, {format_duration(limit_s)} at most")
 
-    def sized(self, sentence: str) -> None:
+    def sized(self, sentence: str, capped: bool) -> bool:
         self.say(sentence)
+        return True
 
     def finished(self, replay: Replay, why: str) -> None:
         if why:
@@ -86,10 +101,13 @@ class Plain:
 
 
 class Terminal:
-    """A table of arms with their estimates, and a bar with the time left."""
+    """A table of arms with their estimates, and a bar with the time left.
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    With `ask`, somebody is there to be asked whether a budget that is too small is worth it.
+    """
+
+    def __init__(self, console: Console, ask: bool = False) -> None:
+        self.console, self.ask = console, ask
         self.replay: Replay | None = None
         self.step: Step | None = None
         self.rate = 0.0
@@ -100,6 +118,17 @@ class Terminal:
         )
         self.task = self.bar.add_task("starting", total=1.0, left="")
         self.view = Live(console=console, refresh_per_second=4, get_renderable=self.render)
+
+    def piloting(self, done: int, total: int, left_s: float) -> None:
+        left = f"about {format_duration(left_s)} left"
+        where, self.pause = f"pilot: {done} of {total} runs, which do not count", ""
+        self.bar.update(self.task, completed=done, total=total, description=where, left=left)
+        self.view.start()
+
+    def piloted(self, found: PlannedPilot | None) -> None:
+        self.view.stop()
+        if found:
+            self.console.print(Text(pilot_sentence(found)))
 
     def started(self, plan: Plan, replay: Replay) -> None:
         self.replay = replay
@@ -120,9 +149,19 @@ class Terminal:
     def waiting(self, limit_s: float) -> None:
         self.rate = 0.0
         self.pause = f"waiting for a quiet machine, {format_duration(limit_s)} at most"
+        self.bar.update(self.task, description=self.pause)
 
-    def sized(self, sentence: str) -> None:
+    def sized(self, sentence: str, capped: bool) -> bool:
         self.note = sentence
+        if not (capped and self.ask):
+            return True
+        self.view.stop()
+        try:
+            return Confirm.ask(f"{sentence}. Go on?", console=self.console, default=True)
+        except EOFError:
+            return True
+        finally:
+            self.view.start()
 
     def finished(self, replay: Replay, why: str) -> None:
         self.step = None
@@ -131,7 +170,7 @@ class Terminal:
     def render(self) -> Group:
         """The picture of this moment."""
         if self.replay is None:
-            return Group()
+            return Group(self.bar)
         parts = [self._table(self.replay), self._progress(self.replay)]
         if self.note:
             parts.append(Text(self.note, style="dim"))

@@ -7,6 +7,7 @@ every one may be missing; only scalar facts are shown, and what the host cannot 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from assay._units import format_duration, format_quantity
@@ -15,6 +16,7 @@ from assay.record import RunRecord
 from assay.study import Plan
 from assay.verdict.rows import Verdicts
 from assay.verdict.rule import percent
+from assay.verdict.sequence import extended
 
 Pairs = list[tuple[str, str]]
 
@@ -24,6 +26,10 @@ DESIGNS = {
     "ladder": "ladder: factors added one after the other, each rung against the one below",
     "factorial": "factorial: every legal combination of levels",
     "sweep": "sweep: the levels of one factor, in order, against the first",
+    "screen": "screen: first a look at all or some combinations, then the promising ones, measured "
+    "again",
+    "race": "race: arms leave when another is shown to be better",
+    "scaling": "scaling: throughput over threads, every number of threads in every block",
 }
 HOST_NAMES = {
     "cpu_model": "processor",
@@ -41,16 +47,17 @@ HOST_NAMES = {
 
 def plan_pairs(plan: Plan, verdicts: Verdicts, runs: Sequence[RunRecord]) -> Pairs:
     """The plan and what became of it."""
-    planned = f" of {verdicts.planned.blocks} planned" if verdicts.planned else ""
-    spent = sum(r.took_s for r in runs)
-    budget = f"{format_duration(spent)} of a budget of {format_duration(plan.budget_s)}"
+    spent = format_duration(sum(r.took_s for r in runs))
+    before = f" after a pilot of {format_duration(plan.pilot.took_s)}," if plan.pilot else ""
+    budget = f"{spent}{before} of a budget of {format_duration(plan.budget_s)}"
     primary = metric(plan.primary)
     pairs = [
         ("primary metric", f"{plan.primary}: {primary.text}, {primary.better} is better"),
         ("design", DESIGNS.get(plan.design, plan.design)),
         ("cases", "; ".join(f"{c.name}: {c.workload} on {c.target}" for c in plan.cases)),
-        ("blocks", f"{verdicts.blocks} complete{planned}; {verdicts.runs} runs"),
-        ("size", verdicts.planned.sentence if verdicts.planned else "not known: too few blocks"),
+        ("blocks", f"{_blocks(plan, verdicts)}; {verdicts.runs} runs"),
+        ("size", _size_text(plan, verdicts)),
+        ("extension", _extension(verdicts)),
         ("time in runs", budget),
         ("a run", _window(plan)),
         ("seed", str(plan.seed)),
@@ -66,23 +73,67 @@ def plan_pairs(plan: Plan, verdicts: Verdicts, runs: Sequence[RunRecord]) -> Pai
 
 def rule_pairs(plan: Plan) -> Pairs:
     """The rule, fixed before the first run."""
-    stop = (
-        "all planned blocks are run, then judged once"
-        if plan.full
-        else "judged at looks fixed beforehand; an arm leaves once its verdicts are final"
-    )
     chance = percent(plan.alpha)
     return [
         ("smallest effect worth having", percent(plan.smallest)),
         ("largest difference that counts as none", percent(plan.margin)),
         ("chance of any false helps or hurts", f"at most {chance} over the whole study"),
-        ("stopping", stop),
+        ("stopping", _stopping(plan)),
     ]
+
+
+def _stopping(plan: Plan) -> str:
+    if plan.scaling is not None:
+        return "a number of blocks fixed beforehand, then judged once"
+    if plan.full:
+        return "all planned blocks are run, then judged once"
+    if plan.design in ("race", "screen"):
+        return "judged at looks fixed beforehand; an arm leaves once another is shown to be better"
+    return "judged at looks fixed beforehand; an arm leaves once its verdicts are final"
+
+
+def _blocks(plan: Plan, verdicts: Verdicts) -> str:
+    """Blocks made, and of how many."""
+    screen = plan.screen.blocks if plan.screen else 0
+    if plan.scaling is not None:
+        planned = f" of {plan.scaling.blocks}"
+    elif verdicts.planned is None:
+        planned = ""
+    else:
+        planned = f" of {screen + extended(verdicts.planned.blocks, verdicts.extensions)} planned"
+    first = f", the first {screen} of them the screen's" if screen else ""
+    return f"{verdicts.blocks} complete{planned}{first}"
+
+
+def _size_text(plan: Plan, verdicts: Verdicts) -> str:
+    if plan.scaling is not None:
+        return "the number of blocks is the study file's"
+    return verdicts.planned.sentence if verdicts.planned else "not known: too few blocks"
+
+
+def extension_text(verdicts: Verdicts) -> str:
+    """How often the study was made longer: "extended once: 30 + 15 blocks"; empty if never."""
+    if verdicts.planned is None or not verdicts.extensions:
+        return ""
+    sizes = [extended(verdicts.planned.blocks, k) for k in range(verdicts.extensions + 1)]
+    added = [sizes[0], *(after - before for before, after in pairwise(sizes))]
+    times = {1: "once", 2: "twice"}.get(verdicts.extensions, f"{verdicts.extensions} times")
+    return f"extended {times}: {' + '.join(map(str, added))} blocks"
+
+
+def _extension(verdicts: Verdicts) -> str:
+    said = extension_text(verdicts)
+    kept = "judged at its end, out of the part of alpha that was kept back for it"
+    return f"{said}, {kept}" if said else ""
 
 
 def _window(plan: Plan) -> str:
     warmup, window = format_duration(plan.warmup_s), format_duration(plan.window_s)
-    return f"a fresh server, {warmup} of warm-up, then {window} measured"
+    run = f"a fresh server, {warmup} of warm-up, then {window} measured"
+    if plan.pilot is None:
+        return run
+    chosen = " and ".join(plan.pilot.chosen)
+    return f"{run}; {chosen} chosen by a pilot of {plan.pilot.runs} runs, which do not count"
 
 
 def _order(plan: Plan) -> str:

@@ -11,11 +11,19 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from assay._units import format_percent
 from assay.changes.declaration import EFFORTS
 from assay.metrics import metric
-from assay.report.answer import as_measured, is_lead, primary
-from assay.report.text import interval, label
+from assay.report.sections import (
+    Section,
+    left_race,
+    other_leads,
+    own_reason,
+    primary,
+    sections,
+    slow_runs,
+    told_apart,
+)
+from assay.report.wording import as_measured, estimate, interval, is_arm, label, reading, short
 from assay.study import Plan
 from assay.verdict.rows import SUITE, Row, Verdicts
 
@@ -24,12 +32,25 @@ LOGARITHMIC_ABOVE = 1.0
 
 
 def verdict_groups(plan: Plan, verdicts: Verdicts) -> list[dict[str, Any]]:
-    """The verdict table, a group per case; the suite first, then cases as planned."""
-    rows = primary(verdicts)
+    """The verdict tables: a group per case, suite first, and in it a section per kind of row."""
+    told = told_apart(verdicts)
     return [
-        {"case": name, "heading": heading(plan, name), "rows": [_row(plan, r) for r in mine]}
-        for name, mine in by_case(plan, rows)
+        {"case": name, "heading": heading(plan, name), "sections": found}
+        for name, mine in by_case(plan, primary(verdicts))
+        if (found := [_section(plan, s, told) for s in sections(plan, mine)])
     ]
+
+
+def _section(plan: Plan, section: Section, told: str) -> dict[str, Any]:
+    rows = [verdict_row(plan, r, told) for r in section.rows]
+    return {
+        "key": section.key,
+        "title": section.title,
+        "note": section.note,
+        "rows": rows,
+        "dose": max((len(r["dose"]) for r in rows), default=0) == 1,
+        "effort": any(r["effort"] for r in rows),
+    }
 
 
 def by_case(plan: Plan, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -48,22 +69,27 @@ def heading(plan: Plan, case: str) -> str:
     return f"Case {case}"
 
 
-def _row(plan: Plan, row: Row) -> dict[str, Any]:
+def verdict_row(plan: Plan, row: Row, told: str = "") -> dict[str, Any]:
+    """One row of a verdict table; `told`: what is said once for the whole study.
+
+    Effort and dose are those of an arm; an averaged effect has neither.
+    """
+    arm = is_arm(row)
     return {
-        "label": label(row),
+        "label": short(row),
         "against": row.contrast.against,
         "kind": row.contrast.kind,
         "word": row.word,
         "interval": interval(row),
-        "estimate": "" if row.estimate is None else format_percent(row.estimate),
+        "estimate": estimate(row),
         "blocks": row.blocks,
-        "effort": row.effort or "",
+        "effort": (row.effort or "") if arm else "",
         "effort_text": EFFORTS.get(row.effort or "", ""),
-        "dose": _doses(plan, row),
+        "dose": _doses(plan, row) if arm else [],
         "held": row.witness.held,
         "witness": _witness(row),
         "evidence": _evidence(plan, row),
-        "reason": row.reason,
+        "reason": left_race(row) or own_reason(row, told),
     }
 
 
@@ -93,8 +119,8 @@ def _evidence(plan: Plan, row: Row) -> list[str]:
 def changed_factors(plan: Plan, row: Row) -> set[str]:
     """The factors whose levels differ between what a row compares."""
     levels = {a.name: a.levels for a in plan.arms}
-    if row.arm not in levels or row.contrast.against not in levels:
-        return set(row.contrast.of.split(":"))
+    if not is_arm(row) or row.contrast.against not in levels:
+        return {part.partition("=")[0] for part in row.contrast.of.split(":")}
     mine, other = levels[row.arm], levels[row.contrast.against]
     return {f for f, level in mine.items() if other.get(f) != level}
 
@@ -102,11 +128,15 @@ def changed_factors(plan: Plan, row: Row) -> set[str]:
 def forest(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
     """What the forest plot draws: effects in log units of the ratio where they are large."""
     groups = []
-    rows = primary(verdicts)
+    rows = [r for r in primary(verdicts) if r.contrast.kind != "scaling"]
     for case, mine in by_case(plan, rows):
-        groups.append(
-            {"case": case, "heading": heading(plan, case), "rows": [_effect(r) for r in mine]}
-        )
+        found = sections(plan, mine)
+        for section in found:
+            title = section.title.partition(":")[0] if len(found) > 1 else ""
+            headed = ": ".join(t for t in (heading(plan, case), title) if t)
+            groups.append(
+                {"case": case, "heading": headed, "rows": [_effect(r) for r in section.rows]}
+            )
     known = [e for r in rows for e in (r.low, r.estimate, r.high) if e is not None]
     reach = [*known, plan.margin, plan.smallest, -plan.margin, -plan.smallest]
     logarithmic = max(reach) > LOGARITHMIC_ABOVE
@@ -114,7 +144,7 @@ def forest(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
         "groups": groups,
         "margin": plan.margin,
         "smallest": plan.smallest,
-        "domain": _domain(reach, logarithmic),
+        "domain": domain(reach, logarithmic),
         "logarithmic": logarithmic,
         "words": sorted({r.word for r in rows}),
         "empty": _nothing_to_draw(rows, known),
@@ -123,7 +153,7 @@ def forest(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
 
 def _effect(row: Row) -> dict[str, Any]:
     return {
-        "label": label(row),
+        "label": short(row),
         "word": row.word,
         "estimate": row.estimate,
         "low": row.low,
@@ -132,7 +162,7 @@ def _effect(row: Row) -> dict[str, Any]:
     }
 
 
-def _domain(reach: Sequence[float], logarithmic: bool) -> list[float]:
+def domain(reach: Sequence[float], logarithmic: bool) -> list[float]:
     """The ends of the axis, with room: a tenth of the span on either side."""
     if not logarithmic:
         room = 0.1 * (max(reach) - min(reach))
@@ -154,29 +184,41 @@ def _nothing_to_draw(rows: Sequence[Row], known: Sequence[float]) -> str:
 
 
 def leads(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
-    """The other metrics: those that stand out, and the rest."""
+    """The other metrics: arms that stand out, other effects that do, and the rest."""
     found = [
-        _lead(plan, case, row)
-        for case, mine in by_case(plan, verdicts.verdicts)
+        (is_arm(row), _lead(plan, case, row))
+        for case, mine in by_case(plan, other_leads(plan, verdicts))
         for row in mine
-        if is_lead(row)
     ]
-    stands_out = [r for r in found if r["stands_out"]]
-    return {"stand_out": stands_out, "rest": [r for r in found if not r["stands_out"]]}
+    stands_out = [(arm, lead) for arm, lead in found if lead["stands_out"]]
+    return {
+        "stand_out": [lead for arm, lead in stands_out if arm],
+        "effects": [lead for arm, lead in stands_out if not arm],
+        "rest": [lead for _, lead in found if not lead["stands_out"]],
+    }
 
 
 def _lead(plan: Plan, case: str, row: Row) -> dict[str, Any]:
-    readings = {"helps": "suggests better", "hurts": "suggests worse"}
     measured = as_measured(row)
     return {
         "case": case if len(plan.cases) > 1 else "",
         "label": label(row),
         "metric": row.metric,
         "text": metric(row.metric).text,
-        "reading": readings.get(row.word, "unclear" if row.word == "undecided" else row.word),
+        "reading": reading(row),
         "word": row.word,
         "interval": interval(measured),
-        "estimate": "" if measured.estimate is None else format_percent(measured.estimate),
+        "estimate": estimate(measured),
         "blocks": row.blocks,
         "stands_out": row.word in ("helps", "hurts"),
     }
+
+
+def slow_rows(plan: Plan, verdicts: Verdicts) -> list[dict[str, Any]]:
+    """Rare slow runs, as leads: how much larger their share is than the baseline's."""
+    return [
+        _lead(plan, case, row)
+        | {"label": short(row), "against": row.contrast.against, "reason": row.reason}
+        for case, mine in by_case(plan, slow_runs(verdicts))
+        for row in mine
+    ]

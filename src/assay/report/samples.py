@@ -15,7 +15,7 @@ from typing import Any
 from assay._units import format_quantity
 from assay.metrics import metric
 from assay.record import RunRecord
-from assay.study import Plan
+from assay.study import SENTINEL, Plan
 
 EVIDENCE_SHOWN = 4
 
@@ -76,6 +76,7 @@ def run_groups(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[dict[
                 "baseline": plan.baseline,
                 "points": [_point(plan, r, s) for r, s in mine],
                 "blocks": _stripes(r for r, _ in marked),
+                "phases": _phases(plan, runs),
                 "medians": _medians(plan, mine),
             }
         )
@@ -113,6 +114,17 @@ def _stripes(runs: Iterable[RunRecord]) -> list[dict[str, int]]:
     return list(found.values())
 
 
+def _phases(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """The first run of each phase after the first: fresh runs after a screen, extensions."""
+    found: dict[str, int] = {}
+    for run in runs:
+        name = f"extension {run.extension}" if run.extension else ""
+        if plan.screen is not None and not name:
+            name = "screen" if run.block < plan.screen.blocks else "fresh runs"
+        found.setdefault(name, run.run)
+    return [{"phase": name, "run": run} for name, run in found.items() if name]
+
+
 def _medians(plan: Plan, marked: Sequence[tuple[RunRecord, str]]) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for run, status in marked:
@@ -146,7 +158,7 @@ def tally(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[dict[str, 
         {
             "arm": a.name,
             "levels": ", ".join(f"{f} = {level}" for f, level in a.levels.items()),
-            "placebo": a.placebo,
+            "role": "self-check" if a.name == SENTINEL else "placebo" if a.placebo else "",
             "made": sum(n for (arm, _), n in counted.items() if arm == a.name),
             **{s: counted[a.name, s] for s in ("counts", "aside", "void", "failed")},
         }

@@ -1,121 +1,220 @@
 """Verdicts as lines of text: what `assay show` prints, and what ends `assay run`.
 
-The interval comes first, because an estimate from a study that stopped early
-overshoots. Colour is added by the command line, on a terminal only.
+The interval comes first, because an estimate from a study that stopped early overshoots. Rows
+stand in groups by what they are; a reason is printed where it says more than word and interval
+do. With many rows the evidence of the witnesses is printed once for all arms, unless it fails.
+Colour is added by the command line, on a terminal only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from assay._units import format_percent
 from assay.metrics import metric
+from assay.report.best import NAMES_SHOWN, best_lines, standing
+from assay.report.particulars import extension_text
+from assay.report.rows import changed_factors
+from assay.report.scaling import scaling_lines
+from assay.report.screen import screen_lines
+from assay.report.sections import (
+    Section,
+    flips,
+    is_plain,
+    left_race,
+    main_case,
+    other_leads,
+    own_reason,
+    primary,
+    sections,
+    slow_runs,
+    told_apart,
+)
+from assay.report.wording import (
+    STYLES,
+    Line,
+    as_measured,
+    estimate,
+    interval,
+    is_arm,
+    label,
+    reading,
+    short,
+)
 from assay.study import Plan
-from assay.verdict.rows import Row, Verdicts
+from assay.verdict.rows import SUITE, Row, Verdicts
+from assay.verdict.rule import percent
 
-STYLES: Mapping[str, str] = {
-    "helps": "bold green",
-    "hurts": "bold red",
-    "no difference": "cyan",
-    "undecided": "yellow",
-    "invalid": "bold magenta",
-}
+__all__ = ["STYLES", "Line", "interval", "label", "verdict_lines"]
 
+MANY = 4
+"""Verdicts on arms beyond which dose and evidence have no lines of their own."""
 
-@dataclass(frozen=True)
-class Line:
-    """A line of text and the style that a terminal may give it."""
-
-    text: str
-    style: str = ""
-
-
-def interval(row: Row) -> str:
-    """The interval of a row: "[+1.2 %, +3.4 %]", or "[unbounded]"."""
-    if row.low is None and row.high is None:
-        return "[unbounded]"
-    low = "-inf" if row.low is None else format_percent(row.low)
-    high = "+inf" if row.high is None else format_percent(row.high)
-    return f"[{low}, {high}]"
-
-
-def label(row: Row) -> str:
-    """What a row is about: the contrast, and the setting it is judged in."""
-    contrast = row.contrast
-    name = contrast.of + (f" given {contrast.given}" if contrast.given else "")
-    kinds = {"main": " (main effect)", "interaction": " (interaction)"}
-    return name + kinds.get(contrast.kind, "")
+EVIDENCE_SHOWN = 8
 
 
 def verdict_lines(verdicts: Verdicts, plan: Plan) -> list[Line]:
     """The whole answer of a study, ready to print."""
-    primary = metric(verdicts.primary)
+    known = metric(verdicts.primary)
+    none = f"; within {percent(plan.margin)} counts as no difference"
+    about = f"{verdicts.primary} ({known.text}), against {verdicts.baseline}"
     lines = [
         Line(plan.question, "bold"),
-        Line(f"{verdicts.primary} ({primary.text}), against {verdicts.baseline}", "dim"),
+        Line(about + ("" if plan.scaling else none), "dim"),
         Line(""),
     ]
-    rows = [r for r in verdicts.verdicts if r.metric == verdicts.primary]
-    lines += _rows(rows, plan)
-    leads = [r for r in verdicts.verdicts if r.metric != verdicts.primary]
-    if leads:
-        lines += [Line(""), Line("other metrics suggest (leads, no verdicts):", "dim")]
-        lines += [Line("  " + text, "dim") for text in _leads(leads)]
-    lines += [Line(""), *_footer(verdicts)]
+    told = told_apart(verdicts)
+    if told:
+        lines += [Line(f"no verdict is valid: {told}", STYLES["invalid"]), Line("")]
+    lines += screen_lines(plan, verdicts)
+    lines += _confirmed(plan, verdicts, told)
+    lines += scaling_lines(plan, verdicts)
+    lines += _slow(verdicts, plan)
+    lines += [] if told else _leads(plan, verdicts)
+    best = best_lines(plan, verdicts)
+    lines += [*best, Line("")] if best else []
+    return lines + _footer(verdicts)
+
+
+# verdicts
+
+
+def _confirmed(plan: Plan, verdicts: Verdicts, told: str) -> list[Line]:
+    """Every section with its rows; effects that are no arm's only for all cases together."""
+    rows = [r for r in primary(verdicts) if r.contrast.kind != "scaling"]
+    several = len({r.case for r in rows}) > 1
+    shown = [r for r in rows if is_arm(r) or r.case == main_case(plan)]
+    shown.sort(key=lambda r: r.case != main_case(plan))
+    if not shown:
+        return []
+    table = _Table(plan, shown, several, told)
+    lines: list[Line] = []
+    found = sections(plan, shown)
+    for section in found:
+        if len(found) > 1 or section.key != "change":
+            lines.append(Line(_heading(section), "dim"))
+        lines += table.lines(section.rows)
+        if section.key == "simple":
+            together = [r for r in shown if r.case == main_case(plan)]
+            lines += [Line(f"    {text}", "bold") for text in flips(together)]
+        lines.append(Line(""))
     return lines
 
 
-def _rows(rows: Sequence[Row], plan: Plan) -> list[Line]:
-    """One line a verdict, its reason, dose and witness below it."""
-    cases = len({r.case for r in rows}) > 1
-    names = [f"{r.case}: {label(r)}" if cases else label(r) for r in rows]
-    width = max(map(len, names), default=0)
-    lines = []
-    for name, row in zip(names, rows, strict=True):
-        estimate = "" if row.estimate is None else f"   estimate {format_percent(row.estimate)}"
-        effort = f"   effort {row.effort}" if row.effort else ""
-        head = f"{name:{width}}   {row.word:13}   {interval(row)}{estimate}"
-        lines.append(Line(f"{head}   {row.blocks} blocks{effort}", STYLES[row.word]))
-        lines.append(Line(f"    why      {row.reason}"))
-        if row.dose:
-            doses = ", ".join(f"{f} {amount:.3g}" for f, amount in row.dose.items())
+def _heading(section: Section) -> str:
+    order = ": a ladder cannot tell an effect from its place" if section.key == "step" else ""
+    return section.title + order
+
+
+class _Table:
+    """Rows as lines, in columns that are as wide as the study needs."""
+
+    def __init__(self, plan: Plan, rows: Sequence[Row], several: bool, told: str) -> None:
+        self.plan, self.several, self.told = plan, several, told
+        self.many = sum(is_arm(r) for r in rows) > MANY
+        self.name_width = max(len(self._name(r)) for r in rows)
+        self.interval_width = max(len(interval(r)) for r in rows)
+
+    def _name(self, row: Row) -> str:
+        case = "all cases" if row.case == SUITE else row.case
+        return f"{case}: {short(row)}" if self.several else short(row)
+
+    def lines(self, rows: Sequence[Row]) -> list[Line]:
+        """The rows of a section, and what was seen of its arms."""
+        found = []
+        for row in rows:
+            found += self._row(row)
+        if self.many and rows and is_arm(rows[0]):
+            found += self._evidence([r for r in rows if r.witness.held])
+        return found
+
+    def _row(self, row: Row) -> list[Line]:
+        size = f"   estimate {estimate(row):>7}" if row.estimate is not None else ""
+        head = f"{self._name(row):{self.name_width}}   {row.word:13}   "
+        head += f"{interval(row):{self.interval_width}}{size}   {row.blocks} blocks"
+        doses = ", ".join(f"{f} {amount:.3g}" for f, amount in row.dose.items())
+        if is_arm(row):
+            head += f"   effort {row.effort}" if row.effort else ""
+            head += f"   dose {doses}" if self.many and doses else ""
+        lines = [Line(head, STYLES[row.word])]
+        reason = left_race(row) or own_reason(row, self.told)
+        if not is_plain(reason):
+            lines.append(Line(f"    why      {reason}"))
+        if not is_arm(row):
+            return lines
+        if doses and not self.many:
             lines.append(Line(f"    dose     {doses}"))
-        lines += _witness(row, plan)
-    return lines
+        if not (self.many and row.witness.held):
+            held = "held" if row.witness.held else "NOT HELD"
+            seen = self._about(row)[:2]
+            lines += [Line(f"    witness  {held}: {text}", "dim") for text in seen]
+        return lines
+
+    def _about(self, row: Row) -> list[str]:
+        """What was seen of the factors that a row is about; of all, where of none."""
+        changed = changed_factors(self.plan, row)
+        about = [e for e in row.witness.evidence if e.split(":")[0] in changed]
+        return about or row.witness.evidence
+
+    def _evidence(self, rows: Sequence[Row]) -> list[Line]:
+        """Each piece of evidence once, for all arms whose witness held."""
+        seen = dict.fromkeys(text for row in rows for text in self._about(row))
+        lines = [Line(f"    witness  held: {t}", "dim") for t in list(seen)[:EVIDENCE_SHOWN]]
+        more = len(seen) - EVIDENCE_SHOWN
+        return lines + ([Line(f"    and {more} more, in the report", "dim")] if more > 0 else [])
 
 
-def _witness(row: Row, plan: Plan) -> list[Line]:
-    """What was seen of the factors that the row is about; of all, where it is about no one arm."""
-    levels = {a.name: a.levels for a in plan.arms}
-    mine, theirs = levels.get(row.arm, {}), levels.get(row.contrast.against, {})
-    changed = {f for f in mine if mine[f] != theirs.get(f)}
-    held = "held" if row.witness.held else "NOT HELD"
-    about = [e for e in row.witness.evidence if e.split(":")[0] in changed]
-    return [Line(f"    witness  {held}: {e}", "dim") for e in (about or row.witness.evidence)[:2]]
+# leads
 
 
-def _leads(rows: Sequence[Row]) -> list[str]:
-    found = []
-    for row in rows:
-        if row.word in ("helps", "hurts") and row.estimate is not None:
-            change = _as_measured(row)
-            found.append(f"{label(row)}: {row.metric} {change}")
-    return found or ["nothing that stands out"]
+def _slow(verdicts: Verdicts, plan: Plan) -> list[Line]:
+    """Rare slow runs: how much larger than the baseline's their share is."""
+    rows = slow_runs(verdicts)
+    if not rows:
+        return []
+    lines = [Line("Rare slow runs (leads, no verdicts)", "dim")]
+    names = [f"{r.case}: {short(r)}" if len(plan.cases) > 1 else short(r) for r in rows]
+    width = max(map(len, names))
+    for name, row in zip(names, rows, strict=True):
+        share = as_measured(row)
+        size = f"share {estimate(share)} {interval(share)}"
+        lines.append(Line(f"{name:{width}}   {reading(row):15}   {size}"))
+        lines.append(Line(f"    why      {row.reason}"))
+    return [*lines, Line("")]
 
 
-def _as_measured(row: Row) -> str:
-    """The change of a metric as measured: verdicts count up as better, readers count up as more."""
-    assert row.estimate is not None
-    if metric(row.metric).better == "higher":
-        return f"{format_percent(row.estimate)} {interval(row)}"
-    flipped = row.model_copy(
-        update={
-            "low": None if row.high is None else 1 / (1 + row.high) - 1,
-            "high": None if row.low is None else 1 / (1 + row.low) - 1,
-        }
-    )
-    return f"{format_percent(1 / (1 + row.estimate) - 1)} {interval(flipped)}"
+def _leads(plan: Plan, verdicts: Verdicts) -> list[Line]:
+    """What other metrics suggest of the arms, a line an arm."""
+    found = [r for r in other_leads(plan, verdicts) if r.case == main_case(plan)]
+    if not found:
+        return []
+    where = ", all cases together" if found[0].case == SUITE else ""
+    changes: dict[str, list[str]] = {}
+    others = 0
+    for row in found:
+        if row.word not in ("helps", "hurts") or row.estimate is None:
+            continue
+        if not is_arm(row):
+            others += 1
+            continue
+        measured = as_measured(row)
+        text = f"{row.metric} {format_percent(measured.estimate)} {interval(measured)}"
+        changes.setdefault(row.arm, []).append(text)
+    best = standing(plan, verdicts)
+    if best is not None:
+        changes = dict(sorted(changes.items(), key=lambda item: item[0] not in best.inside))
+    lines = [f"{name}: {', '.join(changes[name])}" for name in list(changes)[:NAMES_SHOWN]]
+    others += len(changes) - len(lines)
+    if others:
+        lines.append(f"and {others} more, in the report")
+    return [
+        Line(f"other metrics suggest (leads, no verdicts{where}):", "dim"),
+        *(Line("  " + text, "dim") for text in lines or ["nothing that stands out"]),
+        Line(""),
+    ]
+
+
+# the end
 
 
 def _footer(verdicts: Verdicts) -> list[Line]:
@@ -126,6 +225,8 @@ def _footer(verdicts: Verdicts) -> list[Line]:
     lines.append(Line(counts + _counted(verdicts), "dim"))
     if verdicts.planned:
         lines.append(Line(verdicts.planned.sentence, "dim"))
+    if extended := extension_text(verdicts):
+        lines.append(Line(extended, "dim"))
     for absent in verdicts.absent:
         lines.append(Line(f"left out: {absent.factor}={absent.level}: {absent.why}", "yellow"))
     if verdicts.stopped:

@@ -16,8 +16,9 @@ from assay.metrics import metric
 from assay.record import Bundle, RunRecord, replayed, verdicts_of
 from assay.report import particulars
 from assay.report.answer import answer
+from assay.report.best import best_view
 from assay.report.latency import latency_groups
-from assay.report.rows import forest, heading, leads, verdict_groups
+from assay.report.rows import forest, heading, leads, slow_rows, verdict_groups
 from assay.report.samples import (
     counting,
     cpu_groups,
@@ -28,6 +29,9 @@ from assay.report.samples import (
     tally,
     witnesses,
 )
+from assay.report.scaling import scaling_view
+from assay.report.screen import screen_view
+from assay.report.sections import told_apart
 from assay.study import Plan
 from assay.verdict.rows import Verdicts
 from assay.verdict.rule import percent
@@ -46,7 +50,11 @@ def view(bundle: Bundle) -> View:
         "answer": answer(plan, verdicts),
         "scope": particulars.scope(plan, host, len(runs)),
         "banners": banners(plan, verdicts, finished),
+        "screen": screen_view(plan, verdicts),
+        "scaling": scaling_view(plan, verdicts),
         "verdicts": _verdict_section(plan, verdicts),
+        "slow": {"rows": slow_rows(plan, verdicts), "cases": len(plan.cases) > 1},
+        "best": best_view(plan, verdicts),
         "forest": forest(plan, verdicts),
         "runs": _run_section(plan, runs, verdicts.blocks),
         "latency": _latency_section(plan, counted),
@@ -56,6 +64,7 @@ def view(bundle: Bundle) -> View:
         "plan": {
             "pairs": particulars.plan_pairs(plan, verdicts, runs),
             "rule": particulars.rule_pairs(plan),
+            "extended": verdicts.extensions > 0,
             "tally": tally(plan, runs, verdicts.blocks),
         },
         "host": {
@@ -70,7 +79,7 @@ def view(bundle: Bundle) -> View:
 LOGARITHMIC_ABOVE = 8.0
 """A span of latencies beyond this factor hides the small ones on a linear axis."""
 
-CHARTS = ("forest", "runs", "latency", "cpus")
+CHARTS = ("screen", "scaling", "best", "forest", "runs", "latency", "cpus")
 """The parts of a view that charts are drawn from."""
 
 
@@ -90,6 +99,9 @@ def _verdicts(bundle: Bundle) -> tuple[Verdicts, bool]:
 def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, str]]:
     """What a reader must know before believing anything below."""
     found = []
+    if told := told_apart(verdicts):
+        text = f"{told}. The numbers stand, no verdict does."
+        found.append(("invalid", "No verdict of this study is valid", text))
     if not finished:
         text = "These are the verdicts on the blocks that were complete when this was written."
         found.append(("unfinished", "This study is not finished", text))
@@ -116,9 +128,8 @@ def _verdict_section(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
         reading += ", counted so that up is better: +25 % is the old value divided by 1.25"
     return {
         "groups": groups,
+        "fresh": plan.screen is not None,
         "reading": f"{reading}.",
-        "dose": any(r["dose"] for g in groups for r in g["rows"]),
-        "effort": any(r["effort"] for g in groups for r in g["rows"]),
         "empty": "" if groups else "There is no verdict: the study compares nothing.",
         "margin": percent(plan.margin),
         "smallest": percent(plan.smallest),
@@ -168,6 +179,7 @@ def _metric_section(plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]
         "operations": particulars.operations_text(counted),
         **found,
         "cases": len(plan.cases) > 1,
+        "told_apart": bool(told_apart(verdicts)),
         "empty": "" if medians or any(found.values()) else "No run counts, so nothing is shown.",
     }
 

@@ -1,21 +1,29 @@
 """The question: study files, cases, factors, arms, designs, and the plan made of them."""
 
 from assay.study.designs import arms
-from assay.study.model import BASELINE, Absent, Arm, Case, Factor, Study
+from assay.study.model import BASELINE, SENTINEL, Absent, Arm, Case, Factor, Study
+from assay.study.phases import least_runs
+from assay.study.pilot import AUTO_TIMES, PilotedArm, PilotedCase, PlannedPilot
 from assay.study.plan import Plan, Slot, block_order, make_plan, workload_seed
 from assay.study.read import locate, read, shipped
 
 __all__ = [
+    "AUTO_TIMES",
     "BASELINE",
+    "SENTINEL",
     "Absent",
     "Arm",
     "Case",
     "Factor",
+    "PilotedArm",
+    "PilotedCase",
     "Plan",
+    "PlannedPilot",
     "Slot",
     "Study",
     "arms",
     "block_order",
+    "least_runs",
     "locate",
     "make_plan",
     "read",

@@ -5,6 +5,11 @@ one-at-a-time   the baseline, and each level of each factor alone
 ladder          factors added one after the other, in the order given
 factorial       every legal combination of levels
 sweep           the levels of one numeric factor, in order
+screen          every legal combination; which of them are run is the plan's (`plan.py`)
+race            the arms the file lists, or else every legal combination
+scaling         the levels of one numeric factor, for each level of another where one is compared
+
+A study of four arms or more also runs a sentinel: the baseline under another name.
 """
 
 from __future__ import annotations
@@ -12,13 +17,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
-from assay.study.model import BASELINE, Arm, DesignKind, Factor, Study
+from assay.study.model import BASELINE, SENTINEL, Arm, DesignKind, Factor, Study
+
+SENTINEL_FROM = 4
+"""Arms from which on a study watches itself with a sentinel, unless it says otherwise."""
 
 
 def arms(study: Study) -> tuple[Arm, ...]:
     """The study's arms, baseline first; those that break a factor's `requires` left out."""
-    made = _DESIGNS[study.design](study)
-    return tuple(a for a in made if not unmet(study, a))
+    legal = [a for a in _DESIGNS[study.design](study) if not unmet(study, a)]
+    if _wants_sentinel(study, legal):
+        legal.append(Arm(SENTINEL, _all_off(study), placebo=True))
+    return tuple(legal)
+
+
+def _wants_sentinel(study: Study, legal: list[Arm]) -> bool:
+    if study.sentinel is not None:
+        return study.sentinel
+    placebo = any(a.placebo for a in legal)
+    return study.design != "scaling" and len(legal) >= SENTINEL_FROM and not placebo
 
 
 def unmet(study: Study, arm: Arm) -> str:
@@ -99,10 +116,28 @@ def _sweep(study: Study) -> list[Arm]:
     ]
 
 
+def _race(study: Study) -> list[Arm]:
+    return _listed(study) if study.arms_listed else _factorial(study)
+
+
+def _scaling(study: Study) -> list[Arm]:
+    off = _all_off(study)
+    threads, *compared = _ordered(study)
+    configurations = [{f.name: v} for f in compared for v in f.levels] or [{}]
+    return [
+        _named(study, {**off, **configuration, threads.name: level})
+        for configuration in configurations
+        for level in threads.levels
+    ]
+
+
 _DESIGNS: dict[DesignKind, Callable[[Study], list[Arm]]] = {
     "arms": _listed,
     "one-at-a-time": _one_at_a_time,
     "ladder": _ladder,
     "factorial": _factorial,
     "sweep": _sweep,
+    "screen": _factorial,
+    "race": _race,
+    "scaling": _scaling,
 }

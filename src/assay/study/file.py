@@ -18,6 +18,18 @@ from assay.study.document import Document, Path
 
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 Percent = Annotated[float, BeforeValidator(parse_percent)]
+AUTO: Literal["auto"] = "auto"
+"""What stands for a time that a pilot is to choose."""
+
+
+def _duration_or_auto(text: object) -> object:
+    try:
+        return AUTO if text == AUTO else parse_duration(text)
+    except ValueError as error:
+        raise ValueError(f'{error}, or "{AUTO}" to let a pilot choose') from None
+
+
+Pilotable = Annotated[float | Literal["auto"], BeforeValidator(_duration_or_auto)]
 Effort = Literal["A", "B", "C", "D", "E", "F"]
 
 
@@ -47,8 +59,8 @@ class CaseSection(Section):
 
 class MeasureSection(Section):
     primary: str
-    warmup: Duration = 0.5
-    window: Duration
+    warmup: Pilotable = 0.5
+    window: Pilotable
     also: list[str] = []
 
 
@@ -72,9 +84,15 @@ class ArmSection(Section):
 
 
 class DesignSection(Section):
-    kind: Literal["arms", "one-at-a-time", "ladder", "factorial", "sweep"]
+    kind: Literal[
+        "arms", "one-at-a-time", "ladder", "factorial", "sweep", "screen", "race", "scaling"
+    ]
     order: list[str] | None = None
     factor: str | None = None
+    compare: str | None = None
+    size: Annotated[int, Field(ge=4, le=256)] | None = None
+    blocks: Annotated[int, Field(ge=3, le=60)] | None = None
+    sentinel: bool | None = None
 
 
 class DecideSection(Section):
@@ -165,8 +183,8 @@ def _is_union_tag(part: str | int) -> bool:
 
 _EXAMPLES = {
     "primary": 'for example primary = "throughput"',
-    "window": 'for example window = "500ms"',
-    "warmup": 'for example warmup = "200ms"',
+    "window": 'for example window = "500ms", or window = "auto"',
+    "warmup": 'for example warmup = "200ms", or warmup = "auto"',
     "budget": 'for example budget = "10min"',
     "smallest": 'for example smallest = "2%"',
     "margin": 'for example margin = "2%"',

@@ -10,8 +10,11 @@ from assay.changes import Application, Change, Effort, Level
 from assay.targets import Launch
 
 BASELINE = "baseline"
+SENTINEL = "sentinel"
 
-DesignKind = Literal["arms", "one-at-a-time", "ladder", "factorial", "sweep"]
+DesignKind = Literal[
+    "arms", "one-at-a-time", "ladder", "factorial", "sweep", "screen", "race", "scaling"
+]
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,13 @@ class Absent:
 
 @dataclass(frozen=True)
 class Study:
-    """A checked study file. Times in seconds, percentages as fractions."""
+    """A checked study file. Times in seconds, percentages as fractions.
+
+    `order`: the factors of a ladder; the one of a sweep; that of scaling, and then the one it
+    compares. `sentinel`: asked for, forbidden, or left to the design. `size`: cells of a screen;
+    `blocks`: of a screen or of scaling; None where the design chooses. `auto`: which of warmup
+    and window a pilot is to choose; until it has, they hold stand-ins.
+    """
 
     name: str
     question: str
@@ -85,12 +94,17 @@ class Study:
     window_s: float
     design: DesignKind
     order: tuple[str, ...]
+    sentinel: bool | None
+    size: int | None
+    blocks: int | None
     arms_listed: tuple[Arm, ...]
     smallest: float
     margin: float
     alpha: float
     budget_s: float
     absent: tuple[Absent, ...] = field(default=())
+    auto: frozenset[str] = frozenset()
+    interval_s: float = 1.0
 
     def application(self, arm: Arm) -> Application:
         """Everything the arm's levels apply; ValueError if two set the same thing."""
@@ -111,6 +125,7 @@ class Study:
             window_s=self.window_s,
             env=application.env,
             binary=application.binary,
+            interval_s=min(self.interval_s, self.window_s / 2),
         )
 
     def without(self, absent: Absent) -> Study:

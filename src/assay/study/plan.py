@@ -2,7 +2,7 @@
 
 A plan is enough to go on with a killed study and to recompute its verdicts: the
 arms, the whole schedule, the seed and the rule. Nothing in it depends on a
-measurement.
+measurement that counts: warm-up and window may come from a pilot, which it shows.
 """
 
 from __future__ import annotations
@@ -14,9 +14,14 @@ from pydantic import BaseModel, ConfigDict
 
 from assay.study.designs import arms
 from assay.study.model import Study
+from assay.study.phases import PlannedScaling, PlannedScreen, planned_scaling, planned_screen
+from assay.study.pilot import PlannedPilot
 
 MAX_BLOCKS = 400
 """Blocks written down beforehand; the budget ends a study long before."""
+
+MAX_SLOTS = 40_000
+"""Runs written down beforehand, where many arms would make 400 blocks unwieldy."""
 
 
 class Planned(BaseModel):
@@ -84,11 +89,19 @@ class Plan(Planned):
     alpha: float
     budget_s: float
     full: bool
+    screen: PlannedScreen | None
+    scaling: PlannedScaling | None
     factors: dict[str, PlannedFactor]
     cases: list[PlannedCase]
     arms: list[PlannedArm]
     absent: list[PlannedAbsent]
     schedule: list[list[Slot]]
+    pilot: PlannedPilot | None = None
+
+    @property
+    def runs_budget_s(self) -> float:
+        """What a pilot left of the budget."""
+        return self.budget_s - (self.pilot.took_s if self.pilot else 0.0)
 
     @property
     def baseline(self) -> str:
@@ -123,10 +136,13 @@ def make_plan(
     overrides: dict[str, Any],
     stand_ins: dict[str, str | None],
     full: bool,
+    cpus: int,
+    pilot: PlannedPilot | None = None,
 ) -> Plan:
     """The plan of a study: its arms and the order of every block."""
     made = arms(study)
     slots = [Slot(case=c.name, arm=a.name) for c in study.cases for a in made]
+    blocks = max(60, min(MAX_BLOCKS, MAX_SLOTS // len(slots)))
     return Plan(
         version=version,
         study=study.name,
@@ -147,6 +163,9 @@ def make_plan(
         alpha=study.alpha,
         budget_s=study.budget_s,
         full=full,
+        pilot=pilot,
+        screen=planned_screen(study, made),
+        scaling=planned_scaling(study, made, cpus),
         factors={
             f.name: PlannedFactor(
                 change=f.change.name,
@@ -169,5 +188,5 @@ def make_plan(
             for a in made
         ],
         absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
-        schedule=[block_order(seed, block, 0, slots) for block in range(MAX_BLOCKS)],
+        schedule=[block_order(seed, block, 0, slots) for block in range(blocks)],
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,21 @@ from assay.metrics import FAMILIES, metric, names
 from assay.study import document as toml
 from assay.study.designs import arms, unmet
 from assay.study.factors import change_and_levels, key_at_fault
-from assay.study.file import CaseSection, FactorSection, OpenSection, StudyFile, check
+from assay.study.file import (
+    AUTO,
+    CaseSection,
+    FactorSection,
+    MeasureSection,
+    OpenSection,
+    StudyFile,
+    check,
+)
 from assay.study.model import BASELINE, Arm, Case, Factor, Study
+from assay.study.phases import least_runs
+from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
+from assay.study.rules import design_mistakes
 from assay.targets import TARGETS, Target
 from assay.workloads import WORKLOADS
-
-FIRST_LOOK = 8
-"""Blocks before anything can be decided (docs/method.md): the least a budget must allow."""
 
 
 def shipped() -> dict[str, str]:
@@ -98,10 +107,10 @@ class _Reader:
             self.stop_if_wrong()
         factors = self.factors(file, cases)
         self.metrics(file, cases)
-        if self.unread and file.design.kind in ("ladder", "sweep"):
+        if self.unread and file.design.kind in ("ladder", "sweep", "scaling"):
             self.stop_if_wrong()
         order = self.order(file, factors)
-        if not order and file.design.kind == "sweep":
+        if not order and file.design.kind in ("sweep", "scaling"):
             self.stop_if_wrong()
         listed = self.arms(file, factors)
         study = Study(
@@ -113,16 +122,22 @@ class _Reader:
             factors=factors,
             primary=file.measure.primary,
             also=tuple(dict.fromkeys(file.measure.also)),
-            warmup_s=file.measure.warmup,
-            window_s=file.measure.window,
+            warmup_s=_time_of(file.measure, "warmup"),
+            window_s=_time_of(file.measure, "window"),
             design=file.design.kind,
             order=order,
+            sentinel=file.design.sentinel,
+            size=file.design.size,
+            blocks=file.design.blocks,
             arms_listed=tuple(listed),
             smallest=file.decide.smallest,
             margin=file.decide.margin,
             alpha=file.decide.alpha,
             budget_s=file.decide.budget,
+            auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
         )
+        for mistake in design_mistakes(study, file.design):
+            self.wrong(*mistake)
         self.sense(study)
         self.stop_if_wrong()
         return study
@@ -271,29 +286,37 @@ class _Reader:
                 self.wrong(path, message, f"it counts {', '.join(members)}")
 
     def order(self, file: StudyFile, factors: dict[str, Factor]) -> tuple[str, ...]:
-        kind = file.design.kind
-        given = file.design.order or ([file.design.factor] if file.design.factor else None)
-        if kind == "sweep" and given is None and len(factors) == 1:
-            given = list(factors)
-        if kind == "ladder" and given is None:
-            given = list(factors)
-        if kind == "sweep" and (given is None or len(given) != 1):
-            self.wrong(("design",), "a sweep needs one factor", 'add factor = "NAME"')
+        """The factors of a ladder, a sweep or a scaling study, in their order."""
+        if file.design.kind == "ladder":
+            return self.climb(file, factors)
+        if file.design.kind not in ("sweep", "scaling"):
             return ()
-        key = "order" if file.design.order else "factor"
-        for name in given or ():
+        first = file.design.factor or (next(iter(factors)) if len(factors) == 1 else None)
+        if first is None:
+            message = f"a {file.design.kind} needs one factor"
+            self.wrong(("design",), message, 'add factor = "NAME"')
+            return ()
+        found = (first, *([file.design.compare] if file.design.compare else []))
+        for key, name in zip(("factor", "compare"), found, strict=False):
             if name not in factors:
                 self.unknown(("design", key), "factor", name, factors)
-        left_out = [f for f in factors if f not in (given or factors)]
-        if kind == "ladder" and (left_out or len(set(given or ())) != len(given or ())):
+        return found if all(name in factors for name in found) else ()
+
+    def climb(self, file: StudyFile, factors: dict[str, Factor]) -> tuple[str, ...]:
+        given = file.design.order or list(factors)
+        for name in given:
+            if name not in factors:
+                self.unknown(("design", "order"), "factor", name, factors)
+        left_out = [f for f in factors if f not in given]
+        if left_out or len(set(given)) != len(given):
             missing = ", ".join(left_out) or "some stand twice"
             message = f"a ladder climbs every factor once: {missing}"
             self.wrong(("design", "order"), message, "list each factor once")
-        return tuple(given or ()) if kind in ("ladder", "sweep") else ()
+        return tuple(given)
 
     def arms(self, file: StudyFile, factors: dict[str, Factor]) -> list[Arm]:
-        if file.arm and file.design.kind != "arms":
-            message = f"[[arm]] belongs to design arms, not {file.design.kind}"
+        if file.arm and file.design.kind not in ("arms", "race"):
+            message = f"[[arm]] belongs to design arms or race, not {file.design.kind}"
             self.wrong(("arm", 0), message, 'write kind = "arms", or remove the arms')
             return []
         found: list[Arm] = []
@@ -332,6 +355,7 @@ class _Reader:
         try:
             self.legality(study)
             self.budget(study)
+            self.pilot_budget(study)
         except ValueError as error:
             self.wrong(("factor",), f"illegal combination: {error}", "keep one of the factors")
 
@@ -352,14 +376,15 @@ class _Reader:
                 arm.name, {f.name: f.off for f in study.factors.values()} | dict(arm.levels)
             )
             self.legal(("arm", index), study, whole)
-        if study.design == "arms":
+        if study.arms_listed:
             return
         legal = arms(study)
         for factor in study.factors.values():
             if self.unread & set(factor.requires):
                 continue
             unreached = [v for v in factor.others if all(a.levels[factor.name] != v for a in legal)]
-            if unreached and (study.design != "sweep" or factor.name in study.order):
+            varied = study.design not in ("sweep", "scaling") or factor.name in study.order
+            if unreached and varied:
                 levels = {f.name: f.off for f in study.factors.values()}
                 why = unmet(study, Arm("", {**levels, factor.name: unreached[0]}))
                 message = f"illegal combination: {why}"
@@ -383,15 +408,35 @@ class _Reader:
 
     def budget(self, study: Study) -> None:
         made = arms(study)
-        seconds = 0.0
-        for case in study.cases:
-            for arm in made:
-                launch = study.launch(case, arm, seed=0)
-                seconds += self.targets[case.target].seconds(launch)
-        need = seconds * FIRST_LOOK
-        if need > study.budget_s:
+        launches = [(c.target, study.launch(c, arm, seed=0)) for c in study.cases for arm in made]
+        one = sum(self.targets[t].seconds(launch) for t, launch in launches) / len(launches)
+        runs = least_runs(study, made) * len(study.cases)
+        if one * runs > study.budget_s:
             message = (
-                f"budget too small: {study.budget_s:g} s, and the first {FIRST_LOOK} blocks of "
-                f"{len(made) * len(study.cases)} runs take about {need:.0f} s"
+                f"budget too small: {study.budget_s:g} s, and the {runs} runs before anything can "
+                f"be decided take about {one * runs:.0f} s"
             )
-            self.wrong(("decide", "budget"), message, f'write budget = "{need * 2:.0f}s" or more')
+            advice = f'write budget = "{2 * one * runs:.0f}s" or more'
+            self.wrong(("decide", "budget"), message, advice)
+
+    def pilot_budget(self, study: Study) -> None:
+        if not study.auto:
+            return
+        bare = replace(study, warmup_s=0.0, window_s=0.0)
+
+        def beside(case: Case, arm: Arm) -> float:
+            return self.targets[case.target].seconds(bare.launch(case, arm, seed=0))
+
+        need = pilot_cost_s(study, beside)
+        if need > SHARE * study.budget_s:
+            message = (
+                f"budget too small for a pilot: it takes about {need:.0f} s, and may take "
+                f"{SHARE:.0%} of {study.budget_s:g} s"
+            )
+            advice = f'write budget = "{need / SHARE:.0f}s" or more, or give warmup and window'
+            self.wrong(("decide", "budget"), message, advice)
+
+
+def _time_of(measure: MeasureSection, name: str) -> float:
+    written = getattr(measure, name)
+    return STAND_INS[name] if written == AUTO else written

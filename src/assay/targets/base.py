@@ -18,7 +18,10 @@ from assay._parameters import Parameter
 
 @dataclass(frozen=True)
 class Launch:
-    """One start of a server. Times in seconds; `seed` drives the workload's inputs."""
+    """One start of a server. Times in seconds; `seed` drives the workload's inputs.
+
+    The window is reported in intervals of `interval_s`, and one for what remains of it.
+    """
 
     settings: Mapping[str, Any]
     workload: str
@@ -28,6 +31,7 @@ class Launch:
     window_s: float
     env: Mapping[str, str | None] = field(default_factory=dict)
     binary: str | None = None
+    interval_s: float = 1.0
 
 
 @dataclass(frozen=True)

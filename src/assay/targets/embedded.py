@@ -54,6 +54,7 @@ class EmbeddedTarget:
             "seed": launch.seed,
             "warmup_ms": round(launch.warmup_s * 1000),
             "window_ms": round(launch.window_s * 1000),
+            "interval_ms": round(launch.interval_s * 1000),
         }
 
     def check(self, launch: Launch) -> None:

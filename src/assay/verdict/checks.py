@@ -4,12 +4,15 @@ A closed list of codes, so that a doubt is data: stored with the result, countab
 doubt never changes a verdict; it tells the reader what the verdict rests on. Each statistical
 check speaks up by chance about once in a hundred clean studies.
 
-Not here: anything that needs the host or the server (steal, saturation, settings read back);
-those are the bench's, and they void runs. Carry-over from the run before is not checked yet.
+Not here: anything that needs the host or the server (steal, settings read back); those are the
+bench's, and they void runs. Whether voids prefer an arm is `voids.py`; whether a latency can be
+compared at all, `latency.py`.
 
 Sources: slot effect, one-way analysis of variance of two-way residuals (Montgomery, Design and
-Analysis of Experiments, randomised blocks); serial correlation, the large-sample bound
-z/sqrt(n) (Box & Jenkins, Time Series Analysis, section 2.1).
+Analysis of Experiments, randomised blocks); carry-over, the same on ranks (Conover & Iman, Am.
+Stat. 35 (1981)), the design question is that of Jones & Kenward, Design and Analysis of
+Cross-Over Trials; serial correlation, the large-sample bound z/sqrt(n) (Box & Jenkins, Time
+Series Analysis, section 2.1).
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc
+from scipy.special import chdtrc, fdtrc
 
 from assay.verdict.rule import percent
+from assay.verdict.signed_rank import DECIMALS, midranks
 
-_RARE = 0.01  # chance of each statistical doubt on clean data
+RARE = 0.01
+"""Chance of each statistical doubt on clean data."""
+
 _RARE_Z = 2.576
 _TIES_MAX = 0.2  # share of tied contrasts above which the metric is called coarse; a guess
 _ORDERS_MIN = 3  # blocks from which on a repeated order is worth a word
@@ -47,6 +53,8 @@ class Code(enum.StrEnum):
     SLOT_EFFECT = "slot-effect"
     SERIAL_CORRELATION = "serial-correlation"
     COARSE_METRIC = "coarse-metric"
+    CARRY_OVER = "carry-over"
+    VOIDS_DEPEND = "voids-depend"
 
 
 @dataclass(frozen=True)
@@ -68,9 +76,9 @@ def order_doubts(orders: Sequence[Sequence[str]]) -> list[Doubt]:
     orders = [list(order) for order in orders if len(order) == arms]
     if arms < 2 or len(orders) < _ORDERS_MIN:
         return []
-    one_in = math.factorial(arms) ** (len(orders) - 1)
+    one_in = math.factorial(arms) ** min(len(orders) - 1, 10)  # beyond it nobody is told
     odds = f" A random order does that by chance once in {one_in} studies."
-    odds = odds if one_in <= 1 / _RARE else ""
+    odds = odds if one_in <= 1 / RARE else ""
     if all(order == orders[0] for order in orders):
         return [
             Doubt(
@@ -125,7 +133,7 @@ def slot_doubt(
     by_slot = np.array(
         [[residual[k, arms.index(arm)] for arm in orders[b]] for k, b in enumerate(blocks)]
     )
-    if np.ptp(residual) < 1e-12 or slot_p(by_slot) >= _RARE:
+    if np.ptp(residual) < 1e-12 or slot_p(by_slot) >= RARE:
         return None
     means = by_slot.mean(axis=0)
     spread = math.expm1(float(np.ptp(means)))
@@ -154,6 +162,116 @@ def slot_p(slots: NDArray[np.float64]) -> float:
     free = arms - 1
     ratio = (between / free) / (inside / (free * (blocks - 2)))
     return float(fdtrc(free, free * (blocks - 2), ratio))
+
+
+def carry_doubt(
+    table: Mapping[Hashable, Mapping[str, float]],
+    orders: Mapping[Hashable, Sequence[Hashable]],
+    baseline: str,
+    case: str | None = None,
+) -> Doubt | None:
+    """Whether the arm that ran just before a run of the baseline shows in that run.
+
+    `table`: block -> arm -> log metric, of one case; `orders`: block -> its runs as they ran,
+    each an arm, or with `case` a (case, arm) pair, because a study of several cases mixes them.
+
+    If B slows whatever follows it by c, then of n runs in a block, one run of the baseline in n
+    suffers and none of B's by itself: B looks better by c/n, c/2 for two arms. Randomisation
+    does not mend that; only a better reset between runs does.
+
+    A run is taken relative to the other arms of its block, each at its median distance. The first
+    run of a block has no known predecessor (a pause, or a void attempt) and is left out, so with
+    three arms or more every predecessor meets the same mixture of slots, and a slot effect alone
+    raises no doubt. What every arm hands on alike cannot be seen, and does no harm. With two arms
+    only "second" and "first" can be compared: that is the slot effect as well, and the
+    sum of what each arm does to the other.
+    """
+    run = baseline if case is None else (case, baseline)
+    groups: dict[Hashable, list[float]] = {}
+    for block, value in _relative(table, baseline).items():
+        order = list(orders.get(block, ()))
+        if run in order:
+            place = order.index(run)
+            before = order[place - 1] if place else None
+            before = before[1] if isinstance(before, tuple) else before
+            groups.setdefault(before, []).append(value)
+    known = {before: found for before, found in groups.items() if before is not None}
+    alone = len(known) == 1
+    groups = {before: found for before, found in groups.items() if len(found) > 1}
+    groups = groups if alone else {b: found for b, found in groups.items() if b is not None}
+    if rank_p(list(groups.values())) >= RARE:
+        return None
+    runs = max(len(order) for order in orders.values())
+    return Doubt(Code.CARRY_OVER, _carried(groups, baseline, runs))
+
+
+def _relative(
+    table: Mapping[Hashable, Mapping[str, float]], baseline: str
+) -> dict[Hashable, float]:
+    """block -> the baseline's run less the other arms', each contrast taken about its median."""
+    distances: dict[Hashable, dict[str, float]] = {
+        block: {arm: row[baseline] - value for arm, value in row.items() if arm != baseline}
+        for block, row in table.items()
+        if baseline in row and len(row) > 1
+    }
+    arms = sorted({arm for row in distances.values() for arm in row})
+    centre = {a: float(np.median([r[a] for r in distances.values() if a in r])) for a in arms}
+    return {
+        block: sum(value - centre[arm] for arm, value in row.items()) / len(row)
+        for block, row in distances.items()
+    }
+
+
+def _carried(groups: Mapping[Hashable, Sequence[float]], baseline: str, runs: int) -> str:
+    """The sentence: after which arm the baseline is furthest off, by how much, what follows.
+
+    Of two predecessors only the difference is known, so both are named. The size is up to a
+    quarter too large, because the runs compared with have predecessors too; hence "about".
+    """
+    away = {}
+    for before, found in groups.items():
+        rest = [v for other, values in groups.items() if other != before for v in values]
+        away[before] = float(np.median(found) - np.median(rest))
+    worst = max((b for b in away if b is not None), key=lambda b: (abs(away[b]), -away[b]))
+    others = [b for b in groups if b != worst]
+    slower = away[worst] < 0
+    against, or_else = "right after the other arms", ""
+    if None in groups:
+        against = "when it ran first"
+        or_else = " With two arms this may also be an effect of the slot."
+    elif len(others) == 1:
+        against = f"right after {others[0]}"
+        or_else = f" It may be {others[0]} that does the opposite."
+    size = percent(abs(math.expm1(away[worst])))
+    return (
+        f"{baseline} ran about {size} {'slower' if slower else 'faster'} right after {worst} than "
+        f"{against}: a run depends on the run before it. If {worst} does that to whatever "
+        f"follows it, {worst} looks {'better' if slower else 'worse'} by about 1/{runs} of it; a "
+        f"random order does not mend that, only a better reset between runs.{or_else}"
+    )
+
+
+def rank_p(groups: Sequence[Sequence[float]]) -> float:
+    """p value of "all groups are alike", on ranks; 1 where there is too little.
+
+    Ranks, so that one disaster does not decide. With few runs the chi square of Kruskal and
+    Wallis is too blunt for three groups or more and right for two, and the F test the reverse.
+    """
+    sizes = np.array([len(group) for group in groups])
+    total = int(sizes.sum()) if len(groups) else 0
+    if len(groups) < 2 or total < _BLOCKS_MIN:
+        return 1.0
+    ranks = midranks(np.round(np.concatenate([np.asarray(g) for g in groups]), DECIMALS))
+    ranks -= ranks.mean()
+    means = np.array([part.mean() for part in np.split(ranks, np.cumsum(sizes)[:-1])])
+    between, whole = float(np.sum(sizes * means**2)), float(np.sum(ranks**2))
+    if whole == 0:
+        return 1.0
+    free, rest = len(groups) - 1, total - len(groups)
+    if free == 1:
+        return float(chdtrc(1, between / whole * (total - 1)))
+    inside = whole - between
+    return float(fdtrc(free, rest, (between / free) / (inside / rest))) if inside > 0 else 0.0
 
 
 def serial_doubt(name: str, values: Sequence[float]) -> Doubt | None:

@@ -7,7 +7,10 @@ runs inside the pairs only flips its sign: under a random run order it is symmet
 when nothing changed, which is the one assumption of the signed-rank test.
 
 Main effects and interactions use the legal cells only: where a level requires another, cells
-are missing, and the effect is averaged over the matched pairs or quadruples that are left.
+are missing, and the effect is averaged over the matched pairs or quadruples that are left. Where
+those all have another factor switched on, the effect is given that factor, and says so. Cells
+are levels counted from 0 (off); the factor in question is compared between 0 and 1, the others
+may have more levels.
 
 Source: effect coding as in Box, Hunter & Hunter, Statistics for Experimenters (2005), chapter 5.
 """
@@ -15,8 +18,8 @@ Source: effect coding as in Box, Hunter & Hunter, Statistics for Experimenters (
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 KINDS = (
@@ -97,23 +100,40 @@ def step(arm: str, previous: str) -> Contrast:
 def simple_effect(factor: str, given: Cell, cells: Mapping[str, Cell]) -> Contrast:
     """`factor` on against off at one setting of all other factors.
 
-    `cells`: arm -> {factor: 0 or 1}. Raises ValueError when either cell is not there.
+    `cells`: arm -> {factor: level}. The setting is named by the factors that are on, and by the
+    arm where that would not say at which of several levels. Raises ValueError when either cell
+    is not there.
     """
     arms = _by_setting(cells)
     others = {name: level for name, level in given.items() if name != factor}
     off, on = (arms.get(_setting({**others, factor: level})) for level in (0, 1))
     if off is None or on is None:
         raise ValueError(f"{factor}: no pair of arms differs in it alone given {others}")
-    setting = "+".join(sorted(name for name, level in others.items() if level)) or off
+    switched = sorted(name for name, level in others.items() if level)
+    unclear = any(len(_levels(name, cells.values()) - {0}) > 1 for name in switched)
+    setting = off if unclear or not switched else "+".join(switched)
     return Contrast(
         f"{factor} given {setting}", "simple", {on: 1.0, off: -1.0}, factor, setting, off
     )
 
 
+def simple_effects(factor: str, cells: Mapping[str, Cell]) -> list[Contrast]:
+    """`factor` on against off at every setting of the others where both cells are there.
+
+    In the order of `cells`. What averaging hides is seen here: an effect that changes its sign.
+    """
+    arms = _by_setting(cells)
+    return [
+        simple_effect(factor, cell, cells)
+        for cell in cells.values()
+        if cell.get(factor) == 0 and _setting({**cell, factor: 1}) in arms
+    ]
+
+
 def main_effect(factor: str, cells: Mapping[str, Cell]) -> Contrast:
     """`factor` on against off, averaged over all matched pairs of cells.
 
-    `cells`: arm -> {factor: 0 or 1} of the legal arms. In a full 2^k the weights are +-2/2^k.
+    `cells`: arm -> {factor: level} of the legal arms. In a full 2^k the weights are +-2/2^k.
     Raises ValueError when no two cells differ in this factor alone.
     """
     arms = _by_setting(cells)
@@ -126,7 +146,10 @@ def main_effect(factor: str, cells: Mapping[str, Cell]) -> Contrast:
             pairs += 1
     if not pairs:
         raise ValueError(f"{factor}: no two arms differ in this factor alone")
-    return Contrast(factor, "main", {arm: sign / pairs for arm, sign in weights.items()}, of=factor)
+    found = Contrast(
+        factor, "main", {arm: sign / pairs for arm, sign in weights.items()}, of=factor
+    )
+    return replace(found, given=conditions(found, cells))
 
 
 def interaction(first: str, second: str, cells: Mapping[str, Cell]) -> Contrast:
@@ -155,7 +178,33 @@ def interaction(first: str, second: str, cells: Mapping[str, Cell]) -> Contrast:
     if not quadruples:
         raise ValueError(f"{first}:{second}: no four arms differ in these two factors alone")
     scaled = {arm: sign / (2 * quadruples) for arm, sign in weights.items()}
-    return Contrast(f"{first}:{second}", "interaction", scaled, of=f"{first}:{second}")
+    found = Contrast(f"{first}:{second}", "interaction", scaled, of=f"{first}:{second}")
+    return replace(found, given=conditions(found, cells))
+
+
+def conditions(contrast: Contrast, cells: Mapping[str, Cell], off: bool = False) -> str:
+    """The factors without which the contrast says nothing: on in all its arms, not in all cells.
+
+    "IMRS" is read as "given IMRS", two are "IMRS+TSX"; "pages=2" where only that one of several
+    levels occurs. `off`: also those that are off in all its arms, "HCB off". The factors that
+    the contrast is about are not among them.
+    """
+    of = contrast.of.split(":")
+    arms = [cells[arm] for arm in contrast.arms]
+    on, without = [], []
+    for factor in sorted({name for cell in cells.values() for name in cell} - set(of)):
+        used, there = _levels(factor, arms), _levels(factor, cells.values())
+        if 0 not in used and used < there:
+            single = len(used) == 1 and len(there - {0}) > 1
+            on.append(f"{factor}={min(used)}" if single else factor)
+        elif used == {0} and used < there:
+            without.append(f"{factor} off")
+    named = ["+".join(on)] if on else []
+    return ", ".join(named + without if off else named)
+
+
+def _levels(factor: str, cells: Iterable[Cell]) -> set[int]:
+    return {cell.get(factor, 0) for cell in cells}
 
 
 def _setting(cell: Cell) -> frozenset[tuple[str, int]]:

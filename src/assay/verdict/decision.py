@@ -12,18 +12,23 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+
+import numpy as np
 
 from assay._errors import DataError
 from assay._units import parse_percent
 from assay.verdict import checks
 from assay.verdict.checks import Code, Doubt
-from assay.verdict.contrast import change, series
 from assay.verdict.rule import Rule, Strength, Word
-from assay.verdict.runs import Better, Table, read_runs
+from assay.verdict.runs import Better, Columns, Floats, Indices, Table, read_runs
 from assay.verdict.sequence import Judgement, judge, judge_once
+
+ALPHA_MIN = 1e-12  # nobody measures as often; far below, the quantiles end
+PLANNED_MAX = 10**9
+RATIO_LOG_MAX = 700.0  # log units; exp of more is no float
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ class Verdict:
 class Decision:
     """Everything `decide` found: `verdicts` by arm, and sentences about what they rest on.
 
-    `doubts` are the same warnings with their codes.
+    `doubts` are the same warnings with their codes. `medians`: of every arm, the median of all
+    its runs, as measured.
     """
 
     baseline: str
@@ -67,6 +73,7 @@ class Decision:
     rule: Rule
     verdicts: dict[str, Verdict]
     doubts: tuple[Doubt, ...]
+    medians: dict[str, float]
 
     @property
     def warnings(self) -> list[str]:
@@ -75,7 +82,7 @@ class Decision:
 
 
 def decide(
-    runs: Iterable[tuple],
+    runs: Iterable[tuple] | Columns,
     *,
     baseline: str,
     smallest: str | float = "2%",
@@ -87,9 +94,10 @@ def decide(
     """Decide for every arm whether it helps against `baseline`.
 
     `runs`: rows (block, arm, value) or (block, arm, value, order); a block holds one run of each
-    arm, done close together in random order. `smallest`, `margin`: "2%" or 0.02. With
-    `planned=N` the data are those of a study planned for N blocks that was looked at on the way,
-    and the looks are replayed; without it, they are tested once, as a size fixed beforehand.
+    arm, done close together in random order. A million of them are decided in seconds.
+    `smallest`, `margin`: "2%" or 0.02. With `planned=N` the data are those of a study planned
+    for N blocks that was looked at on the way, and the looks are replayed; without it, they are
+    tested once, as a size fixed beforehand.
     Raises DataError, with the next step, on input that cannot be decided on.
 
     >>> rows = [(b, arm, 100.0 + b % 3 + (9 if arm == "new" else 0))
@@ -102,31 +110,36 @@ def decide(
         raise DataError(f"planned is {planned!r}", next_step="give the number of planned blocks")
     table = read_runs(runs, better)
     arms = _candidates(table, baseline)
-    index = {block: k for k, block in enumerate(table.logs)}
-    contrasts = {arm: series(change(arm, baseline), table.logs) for arm in arms}
-    _require_blocks(contrasts, baseline)
-    numbered = {arm: [(index[b], c) for b, c in pairs] for arm, pairs in contrasts.items()}
+    contrasts = _contrasts(table, arms, baseline)
+    _require_usable(contrasts, table, baseline)
+    series = {
+        arm: list(zip(blocks.tolist(), values.tolist(), strict=True))
+        for arm, (blocks, values) in contrasts.items()
+    }
+    count = len(table.blocks)
     if planned is None:
-        judgements = judge_once(numbered, rule, len(index))
+        judgements = judge_once(series, rule, count)
     else:
-        judgements = judge(numbered, rule, int(planned), len(index))
+        judgements = judge(series, rule, int(planned), count)
     doubts = [
-        *_plan_doubts(planned, len(index), judgements),
+        *_plan_doubts(planned, count, judgements),
         *_dropped_doubts(contrasts, table, baseline),
-        *_run_doubts(contrasts, table),
+        *_run_doubts(contrasts, table, baseline),
     ]
     return Decision(
         baseline=baseline,
         planned=planned,
-        blocks=len(index),
+        blocks=count,
         rule=rule,
         verdicts={arm: _verdict(judgements[arm]) for arm in arms},
         doubts=tuple(doubts),
+        medians={arm: _median(table.values[table.runs_of[arm]]) for arm in table.arms},
     )
 
 
 def _rule(smallest: object, margin: object, alpha: object) -> Rule:
-    if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real) or not 0 < alpha < 0.5:
+    known = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not known or not ALPHA_MIN <= alpha < 0.5:
         raise DataError(f"alpha is {alpha!r}", next_step="give an error rate such as 0.05")
     return Rule(_fraction(smallest, "smallest"), _fraction(margin, "margin"), float(alpha))
 
@@ -148,29 +161,65 @@ def _fraction(size: object, name: str) -> float:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and value >= 1
+    return isinstance(value, numbers.Integral) and 1 <= value <= PLANNED_MAX
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message, ten at most."""
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
 
 
 def _candidates(table: Table, baseline: str) -> list[str]:
     if baseline not in table.arms:
         raise DataError(
             f"there is no arm called {baseline!r}",
-            next_step=f"name one of {', '.join(table.arms)} as baseline",
+            next_step=f"name one of {listed(table.arms)} as baseline",
         )
     arms = [arm for arm in table.arms if arm != baseline]
     if not arms:
         raise DataError(
-            f"{baseline} is the only arm", next_step="add runs of an arm to compare it with"
+            f"{baseline} is the only arm",
+            next_step="add runs of an arm to compare it with; of files without arms, each is one",
         )
     return arms
 
 
-def _require_blocks(contrasts: dict[str, list], baseline: str) -> None:
-    for arm, pairs in contrasts.items():
-        if not pairs:
+Contrasts = dict[str, tuple[Indices, Floats]]
+"""Arm -> the blocks that have it and the baseline, ascending, and the contrast of each."""
+
+
+def _contrasts(table: Table, arms: list[str], baseline: str) -> Contrasts:
+    """`series(change(arm, baseline), ...)` of `contrast.py`, all blocks at once."""
+    theirs = np.full(len(table.blocks), np.nan)
+    theirs[table.block[table.runs_of[baseline]]] = table.logs[table.runs_of[baseline]]
+    found: Contrasts = {}
+    for arm in arms:
+        blocks = table.block[table.runs_of[arm]]
+        values = table.logs[table.runs_of[arm]] - theirs[blocks]
+        complete = ~np.isnan(values)
+        found[arm] = blocks[complete], values[complete]
+    return found
+
+
+def _median(values: Floats) -> float:
+    """As numpy's, but finite at the end of floating point."""
+    low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]].tolist()
+    return (low + high) / 2 if low + high < math.inf else low / 2 + high / 2
+
+
+def _require_usable(contrasts: Contrasts, table: Table, baseline: str) -> None:
+    for arm, (blocks, values) in contrasts.items():
+        if not len(blocks):
             raise DataError(
                 f"no block has both {arm} and {baseline}",
                 next_step="give runs that were done together the same block",
+            )
+        widest = int(np.argmax(np.abs(values)))
+        if abs(values[widest]) > RATIO_LOG_MAX:
+            raise DataError(
+                f"block {table.blocks[blocks[widest]]}: {arm} and {baseline} differ by a factor "
+                f"of 10^{abs(values[widest]) / math.log(10):.0f}",
+                next_step="check the two values: no floating-point number is that large",
             )
 
 
@@ -219,28 +268,38 @@ def _plan_doubts(planned: int | None, blocks: int, judgements: dict[str, Judgeme
     return []
 
 
-def _dropped_doubts(
-    contrasts: dict[str, list[tuple[Hashable, float]]], table: Table, baseline: str
-) -> list[Doubt]:
+def _dropped_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[Doubt]:
     doubts = []
-    for arm, pairs in contrasts.items():
-        used = {block for block, _ in pairs}
-        dropped = [str(block) for block in table.logs if block not in used]
-        if dropped:
-            shown = ", ".join(dropped[:5]) + (", ..." if len(dropped) > 5 else "")
-            doubts.append(
-                Doubt(
-                    Code.BLOCKS_DROPPED,
-                    f"{arm}: {len(dropped)} of {len(table.logs)} blocks lack it or {baseline} "
-                    f"and do not count ({shown})",
-                )
+    for arm, (used, _) in contrasts.items():
+        count = len(table.blocks) - len(used)
+        if not count:
+            continue
+        among = np.arange(min(len(table.blocks), len(used) + 5))  # five of them, or all there are
+        lacking = np.setdiff1d(among, used)[:5]
+        shown = ", ".join(str(table.blocks[k]) for k in lacking) + (", ..." if count > 5 else "")
+        doubts.append(
+            Doubt(
+                Code.BLOCKS_DROPPED,
+                f"{arm}: {count} of {len(table.blocks)} blocks lack it or {baseline} "
+                f"and do not count ({shown})",
             )
+        )
     return doubts
 
 
-def _run_doubts(contrasts: dict[str, list[tuple[Hashable, float]]], table: Table) -> list[Doubt]:
+def _run_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[Doubt]:
     doubts: list[Doubt | None] = []
-    if table.orders is None:
+    if table.by_position:
+        doubts.append(
+            Doubt(
+                Code.ORDER_UNKNOWN,
+                "the runs name no blocks, so the first run of every arm was paired with the first "
+                "of the others, the second with the second, and so on; the verdicts hold if the "
+                "runs of a pair were done close together and in random order, and are worthless "
+                "if all runs of one arm came before those of the next",
+            )
+        )
+    elif table.orders is None:
         doubts.append(
             Doubt(
                 Code.ORDER_UNKNOWN,
@@ -248,14 +307,14 @@ def _run_doubts(contrasts: dict[str, list[tuple[Hashable, float]]], table: Table
                 "was random inside every block",
             )
         )
-    else:
+    if table.orders is not None:
         grouped = checks.grouped_doubt(table.sequence or [])
         doubts.append(grouped)
         if grouped is None:
             doubts.extend(checks.order_doubts(list(table.orders.values())))
-            doubts.append(checks.slot_doubt(table.logs, table.orders))
-    for arm, pairs in contrasts.items():
-        values = [value for _, value in pairs]
+            doubts.append(checks.slot_doubt(table.by_block, table.orders))
+            doubts.append(checks.carry_doubt(table.by_block, table.orders, baseline))
+    for arm, (_, values) in contrasts.items():
         doubts.append(checks.serial_doubt(arm, values))
         doubts.append(checks.ties_doubt(arm, values))
     return [doubt for doubt in doubts if doubt is not None]

@@ -71,6 +71,79 @@ class Planned(Frozen):
     sentence: str
 
 
+class EffectRow(Frozen):
+    """One effect in a screen; fractions, up is better. It suggests, or it does not.
+
+    `aliases` are the effects that these cells cannot tell it from.
+    """
+
+    name: str
+    kind: str
+    estimate: float
+    low: float
+    high: float
+    suggests: bool
+    given: str
+    aliases: list[str]
+
+
+class ScreenRow(Frozen):
+    """What the screen of a study found, and the arms it hands on to be confirmed."""
+
+    blocks: int
+    cells: int
+    resolution: int | None
+    generators: list[str]
+    aliases: list[list[str]]
+    effects: list[EffectRow]
+    unestimable: dict[str, str]
+    predicted: dict[str, float]
+    shortlist: list[str]
+    sentence: str
+
+
+class BestRow(Frozen):
+    """The arms that may be the best, and the one that costs least.
+
+    `out` says by which arm each other one is beaten; `pareto` lists the arms that no other beats
+    in both effort and the lower bound of the gain.
+    """
+
+    inside: list[str]
+    out: dict[str, str]
+    sweet_spot: str | None
+    pareto: list[str]
+    sentence: str
+
+
+class Bounded(Frozen):
+    """An estimate and its 95 % interval; None where nothing bounds it."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class ScalingRow(Frozen):
+    """Throughput over threads: the Universal Scalability Law fitted to every block.
+
+    `measured` and `curve` are operations per second at each of `levels`; all estimates are None
+    where the fit is refused.
+    """
+
+    case: str
+    configuration: str
+    blocks: int
+    levels: list[int]
+    measured: list[float]
+    curve: list[float]
+    contention: Bounded | None
+    coherency: Bounded | None
+    peak: Bounded | None
+    refused: str
+    sentence: str
+
+
 class Verdicts(Frozen):
     """`verdicts.json`, and what `assay run --json` prints."""
 
@@ -84,7 +157,11 @@ class Verdicts(Frozen):
     stand_ins: list[str]
     absent: list[Absentee]
     planned: Planned | None
+    extensions: int
     verdicts: list[Row]
+    screen: ScreenRow | None
+    best: BestRow | None
+    scaling: list[ScalingRow]
     recommended: str | None
     stopped: str
     warnings: list[str]

@@ -21,6 +21,9 @@ contrast on its own; it is a statement about that contrast and is not corrected 
 An extension adds half as many blocks again and tests once, at its end, the contrasts that are
 still undecided, out of what the rule kept back; the union bound holds whatever led to it.
 
+A sample that has not grown since the last look is not judged again: a later look's level is made
+for new blocks, and an arm that left a race has none.
+
 Not here: which runs count (bench) and the first noise estimate (`plan.py`).
 
 Sources: Holm, Scand. J. Stat. 6 (1979); Maurer & Bretz, Stat. Biopharm. Res. 5 (2013) and
@@ -173,6 +176,7 @@ def _replay(
     names = sorted(series if family is None else set(family))
     _check(series, names, blocks_done)
     left = len(names)
+    counts: dict[str, int] = {}
     found = {name: _before_first_look(name, series, stages[0], left) for name in names}
     for look in stages:
         if look.extension:
@@ -184,9 +188,14 @@ def _replay(
             for name in names
             if not found[name].final and (sample := _sample(series.get(name, ()), look.blocks))
         }
+        still = {n for n, s in samples.items() if s.count == counts.get(n) and not look.extension}
+        counts.update({name: sample.count for name, sample in samples.items()})
+        for name in still:
+            del samples[name]
+            found[name] = replace(found[name], final=look.last)
         left = _reject(samples, look, left, found)
         for name in names:
-            if not found[name].final:
+            if not found[name].final and name not in still:
                 found[name] = _settle(name, samples.get(name), look, left, len(names))
     return found
 

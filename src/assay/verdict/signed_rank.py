@@ -10,7 +10,8 @@ closed, hence on tied data it is at least as cautious as the test. The null dist
 of untied ranks; ties make it slightly conservative.
 
 Values are rounded to 1e-12 log units first: far below any measurement, and enough to make
-mathematically equal contrasts equal in floating point, whatever unit the metric came in.
+mathematically equal contrasts equal, whatever unit the metric came in. Whole multiples of 1e-12
+are what `walsh.py` computes with, so order statistics are exact however large the sample.
 
 Not here: any correction for looking more than once (`boundary.py`) or at several arms.
 
@@ -29,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from assay.verdict.walsh import Walsh
+from assay.verdict.walsh import LIMIT, UNIT, Walsh, on_grid
 
-DECIMALS = 12
+DECIMALS = 12  # of a log unit: the grid of walsh.py, 1/UNIT
 EXACT_MAX = 400  # above it the exact null costs over 50 ms and a smooth one is as good
 
 Interval = tuple[float, float]
@@ -45,14 +46,16 @@ class SignedRank:
     """
 
     def __init__(self, values: Iterable[float]) -> None:
-        sample = np.sort(np.round(np.asarray(list(values), dtype=np.float64), DECIMALS))
+        given = values if isinstance(values, np.ndarray) else list(values)
+        sample = np.asarray(given, dtype=np.float64)
         if sample.ndim != 1 or len(sample) == 0:
             raise ValueError("a sample needs at least one value")
-        if not np.all(np.isfinite(sample)):
-            raise ValueError("a sample may only hold finite values")
-        self.values = sample + 0.0  # -0.0 becomes 0.0
-        self.count = len(sample)
-        self._walsh = Walsh(self.values)
+        if not np.all(np.abs(sample) <= LIMIT):
+            raise ValueError(f"a sample may only hold finite values, none beyond {LIMIT:g}")
+        grid = np.sort(on_grid(sample))
+        self.values = grid / UNIT
+        self.count = len(grid)
+        self._walsh = Walsh(grid)
         self.estimate = self._walsh.median()
 
     def p_value(self) -> float:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from assay.study import Plan
-from assay.verdict.rows import SUITE, Absentee, Planned, Row, Verdicts
+from assay.study import SENTINEL, Plan
+from assay.verdict.confirming import Ruling
+from assay.verdict.rows import SUITE, Absentee, Planned, Verdicts
 from assay.verdict.rule import Word
-from assay.verdict.ruling import Ruling
+from assay.verdict.voids import void_doubt
 
 
-def recommended(plan: Plan, rows: Sequence[Row]) -> str | None:
-    """The arm to take: of those confirmed to help against the baseline, the surest gain.
+def recommended(plan: Plan, ruling: Ruling) -> str | None:
+    """The arm to take: of those confirmed to help and not beaten by another, the one that costs
+    least effort.
 
     On a ladder it is the highest rung below which every rung helped.
     """
+    if plan.design != "ladder":
+        spot = ruling.best.sweet_spot if ruling.best is not None else None
+        return spot if spot != plan.baseline else None
     suite = SUITE if len(plan.cases) > 1 else plan.cases[0].name
-    mine = [r for r in rows if r.metric == plan.primary and r.case == suite and r.arm]
-    if plan.design == "ladder":
-        climbed = None
-        for row in mine:
-            if row.word != Word.HELPS:
-                break
-            climbed = row.arm
-        return climbed
-    helping = [r for r in mine if r.word == Word.HELPS and r.contrast.against == plan.baseline]
-    return max(helping, key=lambda r: r.low or 0.0).arm if helping else None
+    rungs = [r for r in ruling.rows if r.metric == plan.primary and r.case == suite and r.arm]
+    climbed = None
+    for row in rungs:
+        if row.word != Word.HELPS or row.arm == SENTINEL:
+            break
+        climbed = row.arm
+    return climbed
 
 
 def summarise(
@@ -34,10 +37,12 @@ def summarise(
     blocks: int,
     statuses: Sequence[tuple[str, str]],
     stopped: str = "",
+    extensions: int = 0,
 ) -> Verdicts:
     """`verdicts.json` of a ruling; `statuses` holds (arm, status) of every run made.
 
-    `stopped` is why the study ended before everything was decided, or empty.
+    `extensions` is how many were asked for, `stopped` why the study ended before everything was
+    decided, or empty.
     """
     voids: dict[str, int] = {}
     failures: dict[str, int] = {}
@@ -46,6 +51,8 @@ def summarise(
         if counted is not None:
             counted[arm] = counted.get(arm, 0) + 1
     size = ruling.size
+    made = Counter(arm for arm, _ in statuses)
+    doubt = void_doubt({arm: voids.get(arm, 0) for arm in made}, made)
     return Verdicts(
         study=plan.study,
         primary=plan.primary,
@@ -63,10 +70,18 @@ def summarise(
             capped=size.capped,
             noise=size.worst,
             visible=size.visible,
-            sentence=size.sentence(),
+            sentence=size.sentence(ruling.block_s or None),
         ),
+        extensions=extensions,
         verdicts=ruling.rows,
-        recommended=recommended(plan, ruling.rows),
+        screen=ruling.screen,
+        best=ruling.best,
+        scaling=ruling.scaling,
+        recommended=recommended(plan, ruling),
         stopped=stopped,
-        warnings=ruling.warnings,
+        warnings=[
+            *ruling.warnings,
+            *([doubt.text] if doubt is not None else []),
+            *([plan.pilot.doubt] if plan.pilot and plan.pilot.doubt else []),
+        ],
     )

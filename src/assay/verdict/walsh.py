@@ -1,97 +1,124 @@
-"""Order statistics of Walsh averages, with memory linear in the sample once it is large.
+"""Order statistics of Walsh averages, exactly, with memory linear in the sample.
 
 The Walsh averages of x are (x_i + x_j)/2 for i <= j. Sorted, they give the Hodges-Lehmann
-estimate (their median) and every signed-rank interval (their C-th from either end). Up to
-`MATERIALISE_MAX` values all of them are sorted; beyond that one order statistic is found by
-bisection on its value, counting per row by binary search. Both ways see the same averages and
-agree to within `_RESOLUTION`; the tests hold them to it.
+estimate (their median) and every signed-rank interval (their C-th from either end). A sample of
+100,000 has five thousand million of them, so they are not formed. Values are whole multiples of
+1e-12; so are the sums x_i + x_j, without rounding. One pass counts how many sums lie at or below
+a bound: a binary search per row, all rows in one call. Bounds are halved between two for which
+the count is known until few sums lie between them, and only these are formed and sorted.
 
-Not a general selection library: it expects values already rounded by `signed_rank`, whose
-grid (1e-12) is what lets the bisection stop.
+Every count and every window is kept, because the ranks asked for one after the other (the median,
+then intervals at several levels) are neighbours. What is found does not depend on what was asked
+before, nor on the size of the window: it is the order statistic itself.
 
-Sources: Hodges & Lehmann, Ann. Math. Stat. 34 (1963); for the row-wise monotone search,
-Johnson & Mizoguchi, SIAM J. Comput. 7 (1978), of which this is the plain bisection variant.
+Not a general selection library: values come sorted and on the grid, from `signed_rank`.
+
+Sources: Hodges & Lehmann, Ann. Math. Stat. 34 (1963); for counting along sorted rows, Johnson &
+Mizoguchi, SIAM J. Comput. 7 (1978), of which this is the plain bisection variant.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 from numpy.typing import NDArray
 
-MATERIALISE_MAX = 1000  # 500,500 averages, 4 MB; above it the quadratic array stops paying
-_RESOLUTION = 1e-13  # averages of values on a 1e-12 grid closer than this are one number
+UNIT = 10**12  # grid steps in one log unit
+LIMIT = 4000.0  # log units; below it sums of two are exact as float64 too (2 * 4000e12 < 2^53)
+WINDOW_MIN = 4000  # so few sums are formed and sorted rather than halved; all of them up to n = 88
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def on_grid(values: Floats) -> Integers:
+    """`values` (log units, within +-LIMIT) as the nearest whole multiples of 1/UNIT."""
+    return np.rint(values * UNIT).astype(np.int64)
 
 
 class Walsh:
-    """The Walsh averages of one sample, asked for by rank.
+    """The Walsh averages of one sample, asked for by rank; answers are in log units.
 
-    `values`: shape (n,), finite, sorted ascending, n >= 1. Ranks count from 1 to `count`.
+    `grid`: shape (n,), multiples of 1/UNIT, sorted ascending, n >= 1. Ranks count from 1 to
+    `count`.
     """
 
-    def __init__(self, values: Floats) -> None:
-        self._values = values
-        n = len(values)
+    def __init__(self, grid: Integers) -> None:
+        n = len(grid)
         self.count = n * (n + 1) // 2
-        self._sorted: Floats | None = None
-        if n <= MATERIALISE_MAX:
-            rows, columns = _upper_triangle(n)
-            self._sorted = np.sort((values[rows] + values[columns]) / 2)
+        self._grid = grid
+        self._window_max = max(WINDOW_MIN, n // 2)
+        self._bounds = [2 * int(grid[0]) - 1, 2 * int(grid[-1])]  # ascending
+        self._counts = [0, self.count]  # sums at or below each bound
+        self._windows: dict[int, Integers] = {}  # by the bound below them
 
     def kth(self, rank: int) -> float:
         """The `rank`-th smallest average (1-based)."""
-        if not 1 <= rank <= self.count:
-            raise IndexError(f"rank {rank} outside 1..{self.count}")
-        if self._sorted is not None:
-            return float(self._sorted[rank - 1])
-        return select(self._values, rank)
+        return self._sum(rank) / (2 * UNIT)
 
     def median(self) -> float:
         """The Hodges-Lehmann estimate."""
         upper = self.count // 2 + 1
-        if self.count % 2:
-            return self.kth(upper)
-        return (self.kth(upper - 1) + self.kth(upper)) / 2
+        lower = upper if self.count % 2 else upper - 1
+        return (self._sum(lower) + self._sum(upper)) / (4 * UNIT)
+
+    def _sum(self, rank: int) -> int:
+        """The `rank`-th smallest sum of two values."""
+        if not 1 <= rank <= self.count:
+            raise IndexError(f"rank {rank} outside 1..{self.count}")
+        while True:
+            place = bisect_left(self._counts, rank)
+            low, high = self._bounds[place - 1 : place + 1]
+            before, upto = self._counts[place - 1 : place + 1]
+            if high - low == 1:
+                return high
+            if upto - before <= self._window_max:
+                return int(self._window(low, high)[rank - before - 1])
+            middle = (low + high) // 2
+            self._bounds.insert(place, middle)
+            self._counts.insert(place, self._upto(middle))
+
+    def _upto(self, bound: int) -> int:
+        """How many sums are at or below `bound`."""
+        ends = self._ends(bound, self._rows(bound))
+        return int(ends.sum()) - len(ends) * (len(ends) - 1) // 2
+
+    def _rows(self, bound: int) -> int:
+        """How many rows i have a sum x_i + x_j, j >= i, at or below `bound`: the first ones."""
+        return int(np.searchsorted(self._grid, bound // 2, side="right"))
+
+    def _ends(self, bound: int, rows: int) -> NDArray[np.intp]:
+        """Of each of the first `rows` rows, the end of the columns at or below `bound`.
+
+        The keys are handed over ascending: searchsorted then keeps to one place in memory.
+        """
+        keys = (bound - self._grid[:rows])[::-1]
+        return np.searchsorted(self._grid, keys, side="right")[::-1]
+
+    def _window(self, low: int, high: int) -> Integers:
+        """The sums above `low` and up to `high`, neighbouring known bounds, sorted."""
+        if low not in self._windows:
+            self._windows[low] = np.sort(self._form(low, high))
+        return self._windows[low]
+
+    def _form(self, low: int, high: int) -> Integers:
+        if len(self._bounds) == 2:  # all of them
+            rows, columns = _triangle(len(self._grid))
+            return self._grid[rows] + self._grid[columns]
+        count = self._rows(high)
+        begins = np.maximum(self._ends(low, count), np.arange(count))
+        sizes = self._ends(high, count) - begins
+        firsts = np.cumsum(sizes) - sizes  # where each row begins among the sums formed
+        columns = np.arange(int(sizes.sum())) + np.repeat(begins - firsts, sizes)
+        return np.repeat(self._grid[:count], sizes) + self._grid[columns]
 
 
 _TRIANGLES: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
 
 
-def _upper_triangle(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Row and column indices of i <= j; kept for the small n that studies ask for over and over."""
+def _triangle(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Row and column indices of i <= j, kept: studies ask for small n over and over."""
     if n not in _TRIANGLES:
-        indices = np.triu_indices(n)
-        if n > 128:
-            return indices
-        _TRIANGLES[n] = indices
+        _TRIANGLES[n] = np.triu_indices(n)
     return _TRIANGLES[n]
-
-
-def select(values: Floats, rank: int) -> float:
-    """The `rank`-th Walsh average of sorted `values` without forming them all."""
-    low, high = float(values[0]), float(values[-1])
-    if _ends(values, low)[1] >= rank:
-        return low
-    while high - low > _RESOLUTION:  # fewer than `rank` averages are <= low, at least are <= high
-        middle = low + (high - low) / 2
-        if _ends(values, middle)[1] >= rank:
-            high = middle
-        else:
-            low = middle
-    ends, _ = _ends(values, high)
-    rows = np.flatnonzero(ends > np.arange(len(values)))
-    return float(np.max((values[rows] + values[ends[rows] - 1]) / 2))
-
-
-def _ends(values: Floats, bound: float) -> tuple[NDArray[np.intp], int]:
-    """For each row i, the end of the columns whose average with x_i is <= bound; and how many
-    averages with i <= j that is. Binary search over all rows at once."""
-    n = len(values)
-    low, high = np.zeros(n, dtype=np.intp), np.full(n, n, dtype=np.intp)
-    while np.any(low < high):
-        middle = (low + high) // 2
-        inside = (low < high) & ((values + values[np.minimum(middle, n - 1)]) / 2 <= bound)
-        low, high = np.where(inside, middle + 1, low), np.where(inside, high, middle)
-        # A finished row has low == high, hence middle == low: both assignments leave it alone.
-    return low, int(np.maximum(low - np.arange(n), 0).sum())

@@ -1,64 +1,19 @@
-/* The report's four charts, drawn with Observable Plot from the JSON in the page.
+/* Charts of any study: effects with intervals, every run, latency quantiles, evenness over CPUs. */
 
-   A chart is a function (section, group, width) -> figure; `draw` puts it where the page has a
-   place for it, and again when the width changes. Shapes carry what colours carry. Every mark
-   that stands for data has an aria-description, by which readers and tests find it.
-   Not here: any number that Python did not compute. */
-
-"use strict";
-
-window.addEventListener("error", (event) => {
-  document.documentElement.dataset.error = event.message;
-});
-
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const NARROW = 560;
-  const INK = "var(--ink)", SOFT = "var(--soft)", LINE = "var(--line)";
-
-  const WORDS = {
-    "helps": { symbol: "triangle", fill: true },
-    "hurts": { symbol: "triangle", fill: true, rotate: 180 },
-    "no difference": { symbol: "square", fill: true },
-    "undecided": { symbol: "circle", fill: false },
-    "invalid": { symbol: "times", fill: false },
-  };
-  const colour = (word) => `var(--${word.replace(" ", "-")})`;
-
-  const ARM_COLOURS = 8;
-  const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross"];
-  const armColour = (index) => `var(--arm-${index % ARM_COLOURS})`;
-  const armSymbol = (index) => SYMBOLS[index % SYMBOLS.length];
-
-  const common = (width, label) => ({
-    width,
-    ariaLabel: label,
-    style: { "--plot-background": "var(--paper)", color: SOFT },
-  });
-
-  const percent = (fraction) => {
-    const value = 100 * fraction;
-    const digits = Math.abs(value) < 10 && Math.abs(value % 1) > 1e-6 ? 1 : 0;
-    const sign = value > 0 ? "+" : value < 0 ? "\u2212" : "";
-    return `${sign}${Math.abs(value).toFixed(digits)}\u00a0%`;
-  };
-
-  /* About `characters` of a 12 px label, for margins. */
-  const wideAs = (texts) => 7 * Math.max(0, ...texts.map((t) => t.length)) + 12;
-  const shortened = (text, characters) =>
-    text.length > characters ? `${text.slice(0, characters - 1)}\u2026` : text;
+{
+  const {
+    charts, NARROW, INK, SOFT, WORDS, colour, armColour, armSymbol, common, percent, wideAs,
+    shortened, scaleOf, narrowTicks,
+  } = Kit;
 
   // effects with intervals
 
-  const RATIOS = [-0.99, -0.9, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 2, 4, 9, 19, 49, 99, 999];
-
   function forest(section, group, width) {
-    const at = section.logarithmic ? Math.log1p : (effect) => effect;
-    const back = section.logarithmic ? Math.expm1 : (x) => x;
+    const { at, axis } = scaleOf(section);
     const [left, right] = section.domain;
     const narrow = width < NARROW;
     const rows = group.rows.map((row, index) => ({ ...row, index }));
-    const names = rows.map((row) => row.label);
+    const names = section.groups.flatMap((g) => g.rows.map((row) => row.label));
     const marginLeft = narrow ? 10 : Math.min(wideAs(names), 0.34 * width);
     const characters = Math.floor((narrow ? width - 120 : marginLeft - 12) / 6.6);
     const drawn = rows.filter((row) => row.estimate !== null);
@@ -67,25 +22,14 @@ window.addEventListener("error", (event) => {
       ...(row.low === null ? [{ ...row, at: left, glyph: "\u25c2" }] : []),
       ...(row.high === null ? [{ ...row, at: right, glyph: "\u25b8" }] : []),
     ]);
-    const inRatios = RATIOS.filter((r) => r > left && r < right);
     return Plot.plot({
       ...common(width, `effects ${group.heading}`),
       height: rows.length * (narrow ? 48 : 34) + 54,
       marginLeft, marginRight: narrow ? 10 : 116, marginTop: 8, marginBottom: 42,
-      x: {
-        domain: [at(left), at(right)],
-        label: null,
-        ticks: section.logarithmic ? inRatios.map(at) : narrow ? 4 : 7,
-        tickFormat: (x) => percent(back(x)),
-      },
+      x: axis(narrow ? 4 : 7),
       y: { type: "point", domain: rows.map((row) => row.index), padding: 0.6, axis: null },
       marks: [
-        Plot.rect([section.margin], {
-          x1: () => at(-section.margin), x2: () => at(section.margin), fill: "var(--band)",
-        }),
-        Plot.ruleX([-section.smallest, section.smallest].map(at), {
-          stroke: SOFT, strokeWidth: 1, strokeDasharray: "2,4",
-        }),
+        ...(section.margin ? references(section, at) : []),
         Plot.ruleX([0], { stroke: INK, strokeWidth: 1 }),
         ...[free, (row) => !free(row)].map((which, bounded) => Plot.ruleY(drawn.filter(which), {
           y: "index", stroke: (row) => colour(row.word), strokeWidth: bounded ? 2.5 : 1.2,
@@ -106,11 +50,24 @@ window.addEventListener("error", (event) => {
         }),
         Plot.text(rows, {
           y: "index", text: "word", fill: (row) => colour(row.word), fontSize: 13,
-          fontWeight: 600, frameAnchor: "right", textAnchor: narrow ? "end" : "start",
+          fontWeight: WORDS[rows[0].word].like ? 400 : 600, frameAnchor: "right",
+          textAnchor: narrow ? "end" : "start",
           dx: narrow ? 0 : 12, dy: narrow ? -17 : 0,
         }),
       ],
     });
+  }
+
+  /* The margin that counts as no difference, and the smallest effect worth having. */
+  function references(section, at) {
+    return [
+      Plot.rect([section.margin], {
+        x1: () => at(-section.margin), x2: () => at(section.margin), fill: "var(--band)",
+      }),
+      Plot.ruleX([-section.smallest, section.smallest].map(at), {
+        stroke: SOFT, strokeWidth: 1, strokeDasharray: "2,4",
+      }),
+    ];
   }
 
   function estimates(rows, word, shape, at) {
@@ -148,7 +105,7 @@ window.addEventListener("error", (event) => {
     return Plot.plot({
       ...common(width, `runs ${group.heading}`),
       height: arms.length * 92 + 44,
-      marginLeft: 52, marginRight: 8, marginTop: 20, marginBottom: 36,
+      marginLeft: 52, marginRight: 8, marginTop: group.phases.length ? 38 : 20, marginBottom: 36,
       x: {
         domain: [group.blocks[0].first - 1, group.blocks.at(-1).last + 1], nice: false,
         label: "run", ticks: narrowTicks(width, group.blocks.at(-1).last), tickFormat: "d",
@@ -161,6 +118,13 @@ window.addEventListener("error", (event) => {
           ariaDescription: "block", title: (b) => `block ${b.block}`,
         }),
         ...(values.length ? medians(arms, base) : []),
+        Plot.ruleX(group.phases.filter((p) => p.run > 0), {
+          x: (p) => p.run - 0.5, stroke: INK, strokeWidth: 1, ariaDescription: "phase",
+        }),
+        Plot.text(group.phases, {
+          x: (p) => p.run - 0.5, fy: () => arms[0].arm, text: "phase", frameAnchor: "top-left",
+          textAnchor: "start", dx: 3, dy: -32, fill: SOFT, fontSize: 12,
+        }),
         ...Object.entries(STATUSES).map(([status, look]) =>
           Plot.dot(points.filter((p) => p.status === status), {
             x: "run", y: "y", fy: "arm", title: "title", ...look, ariaDescription: `run, ${status}`,
@@ -172,8 +136,6 @@ window.addEventListener("error", (event) => {
       ],
     });
   }
-
-  const narrowTicks = (width, last) => Math.max(1, Math.min(width < NARROW ? 4 : 10, last));
 
   function medians(arms, base) {
     const known = arms.filter((a) => Number.isFinite(a.median));
@@ -234,21 +196,6 @@ window.addEventListener("error", (event) => {
     });
   }
 
-  /* The line and shape of an arm, beside its name in the table of quantiles. */
-  function swatch(place) {
-    const index = Number(place.dataset.arm);
-    place.replaceChildren(Plot.plot({
-      width: 32, height: 13, margin: 0, ariaHidden: "true",
-      x: { axis: null, domain: [0, 1] }, y: { axis: null, domain: [0, 1] },
-      marks: [
-        Plot.ruleY([0.5], { stroke: armColour(index), strokeWidth: 1.8 }),
-        Plot.dot([0.5], {
-          x: 0.5, y: 0.5, r: 4, symbol: armSymbol(index), fill: armColour(index),
-        }),
-      ],
-    }));
-  }
-
   // evenness over CPUs
 
   const FEW_CPUS = 8;
@@ -291,39 +238,5 @@ window.addEventListener("error", (event) => {
     });
   }
 
-  // putting them in their places
-
-  const CHARTS = { forest, runs, latency, cpus };
-
-  function draw() {
-    for (const figure of document.querySelectorAll("figure[data-chart]")) {
-      const place = figure.querySelector(".plot");
-      const section = data[figure.dataset.chart];
-      const group = section.groups[Number(figure.dataset.group)];
-      try {
-        place.replaceChildren(CHARTS[figure.dataset.chart](section, group, place.clientWidth));
-      } catch (error) {
-        place.textContent = "This chart could not be drawn; the tables say the same.";
-        document.documentElement.dataset.error = `${figure.dataset.chart}: ${error}`;
-      }
-    }
-    document.querySelectorAll(".swatch").forEach(swatch);
-  }
-
-  let drawnAt = 0;
-  let waiting = 0;
-  function redraw() {
-    if (Math.abs(document.body.clientWidth - drawnAt) < 8) return;
-    drawnAt = document.body.clientWidth;
-    draw();
-  }
-  redraw();
-  document.documentElement.dataset.drawn = document.querySelectorAll(".plot > svg").length;
-  window.addEventListener("resize", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(redraw, 120);
-  });
-  window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details:not(.long)").forEach((details) => { details.open = true; });
-  });
-})();
+  Object.assign(charts, { forest, runs, latency, cpus });
+}

@@ -1,0 +1,82 @@
+"""What a design asks of a study beyond the shape of its file: one function per rule.
+
+Each yields what is wrong as (place in the file, message, next step); `read.py` collects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay.study.document import Path
+from assay.study.file import DesignSection
+from assay.study.model import SENTINEL, Factor, Study
+
+Mistake = tuple[Path, str, str]
+SCREEN_FACTORS_MAX = 8
+
+_KEYS = {
+    "order": ("ladder",),
+    "factor": ("sweep", "scaling"),
+    "compare": ("scaling",),
+    "size": ("screen",),
+    "blocks": ("screen", "scaling"),
+}
+
+
+def design_mistakes(study: Study, section: DesignSection) -> Iterator[Mistake]:
+    """Everything about the design that the whole study shows to be wrong."""
+    yield from _stray_keys(section)
+    yield from _reserved(study)
+    if study.design == "screen":
+        yield from _screen(study)
+    if study.design == "scaling":
+        yield from _scaling(study)
+
+
+def _stray_keys(section: DesignSection) -> Iterator[Mistake]:
+    for key, kinds in _KEYS.items():
+        if getattr(section, key) is not None and section.kind not in kinds:
+            message = f"{key} belongs to design {' or '.join(kinds)}, not {section.kind}"
+            yield ("design", key), message, f"remove {key}, or change kind"
+
+
+def _reserved(study: Study) -> Iterator[Mistake]:
+    if SENTINEL in study.factors or SENTINEL in [a.name for a in study.arms_listed]:
+        message = f"{SENTINEL!r} is the name of the arm that watches a study"
+        yield ("factor" if SENTINEL in study.factors else "arm",), message, "rename yours"
+
+
+def _screen(study: Study) -> Iterator[Mistake]:
+    count = len(study.factors)
+    if not 2 <= count <= SCREEN_FACTORS_MAX:
+        message = f"a screen takes 2 to {SCREEN_FACTORS_MAX} factors, not {count}"
+        yield ("design", "kind"), message, "leave factors out, or split the study"
+    many = _with_many_levels(study.factors)
+    if many:
+        message = f"a screen compares two levels of each factor; {many} has more"
+        yield ("design", "kind"), message, "keep two levels, or use a race"
+    size = study.size
+    if size is not None and (size & (size - 1) or size > 2**count):
+        message = f"size = {size}: a fraction of 2^{count} combinations is a power of two"
+        yield ("design", "size"), message, f"write {2 ** (count - 1)}, or leave it to the design"
+
+
+def _with_many_levels(factors: Mapping[str, Factor]) -> str:
+    return ", ".join(f.name for f in factors.values() if len(f.levels) > 2)
+
+
+def _scaling(study: Study) -> Iterator[Mistake]:
+    if not study.order:
+        return
+    threads = study.factors[study.order[0]]
+    odd = [level for level in threads.levels if not level.isdecimal() or int(level) < 1]
+    if odd:
+        message = f"{threads.name}: levels of a scaling study are numbers of threads, not {odd[0]}"
+        yield ("design", "factor"), message, "levels = [1, 2, 3, 4, 6, 8]"
+    if len(study.order) == 2 and len(study.factors[study.order[1]].levels) != 2:
+        message = f"compare = {study.order[1]!r}: two configurations are compared, not more"
+        yield ("design", "compare"), message, "give that factor two levels"
+    left_out = [f for f in study.factors if f not in study.order]
+    if left_out:
+        message = f"a scaling study varies {' and '.join(study.order)}; {left_out[0]} stays off"
+        yield ("design", "kind"), message, 'remove the factor, or say compare = "..."'

@@ -1,0 +1,66 @@
+"""When a latency may not be compared: too few operations behind it, or a saturated server.
+
+The tail of one run is estimated from the operations beyond the quantile; below about a hundred
+of them it is the story of single operations. So a run needs 100/(1-q) latencies. A mean or a
+maximum has no such number, and no such rule: the maximum is a story whatever the count.
+
+At a fixed rate a server that cannot keep up has queues that grow for as long as the window
+lasts: its latency measures the window. Then the word is "saturated", not a ratio.
+
+Sources: the project's method note, 3.15; 100 beyond the quantile leaves the count's own error at
+10 %; open loop and saturation: Schroeder, Wierman & Harchol-Balter, NSDI 2006, and wrk2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+BEYOND = 100
+"""Latencies that must lie beyond a quantile in each run."""
+
+SATURATED = 0.99
+"""Share of the offered rate below which a server did not keep up."""
+
+_ONE_IN = {"latency_p50": 2, "latency_p90": 10, "latency_p99": 100, "latency_p999": 1000}
+_BATCHES = re.compile(r"batches of (\d+)")
+
+
+def requests_needed(metric_name: str) -> int | None:
+    """Latencies that one run needs for this metric; None where there is no such rule."""
+    one_in = _ONE_IN.get(metric_name)
+    return None if one_in is None else BEYOND * one_in
+
+
+def latency_count(operations: int, latency_of: str) -> int:
+    """How many latencies `operations` gave: one each, or one per batch ("batches of 64").
+
+    ValueError for a `latency_of` that is neither, because guessing would pass too short runs.
+    """
+    if latency_of == "operations":
+        return operations
+    found = _BATCHES.fullmatch(latency_of)
+    if found is None or int(found[1]) == 0:
+        raise ValueError(f"latencies are of operations or of batches, not of {latency_of!r}")
+    return operations // int(found[1])
+
+
+def too_few(metric_name: str, latencies: int, latency_of: str = "operations") -> str:
+    """Why a run with so many latencies cannot give this metric and what to do, or ""."""
+    needed = requests_needed(metric_name)
+    if needed is None or latencies >= needed:
+        return ""
+    quantile = metric_name.removeprefix("latency_")
+    return f"{latencies:,} {latency_of}; {quantile} needs {needed:,}: lengthen the window"
+
+
+def saturated(health: Mapping[str, Any]) -> str:
+    """Why a run at a fixed rate says nothing about latency, or ""; closed loops never do."""
+    asked, achieved = health.get("asked_per_s"), health.get("achieved_per_s")
+    if asked is None or achieved is None or achieved >= SATURATED * asked:
+        return ""
+    return (
+        f"{achieved:,.0f} of {asked:,.0f} operations/s were answered "
+        f"({100 * achieved / asked:.0f} %), so latency grows with the window: offer less"
+    )

@@ -1,0 +1,46 @@
+"""Where the arms stand: the set that may hold the best, the one of it that costs least effort,
+and the front of gain against effort."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.study import SENTINEL, Plan
+from assay.verdict.best import BestSet, pareto, sweet_spot
+from assay.verdict.rows import SUITE, BestRow, Row
+from assay.verdict.rule import Word, percent
+
+
+def ranked(plan: Plan, rows: Sequence[Row], best: BestSet) -> BestRow:
+    """The best set with its sweet spot and front.
+
+    The sweet spot is an arm confirmed to help wherever one is in the set: an arm that is merely
+    not beaten has not earned its effort.
+    """
+    efforts = {a.name: a.effort for a in plan.arms if a.name in (*best.inside, *best.out)}
+    gains = {r.arm: r for r in rows if _against_baseline(plan, r)}
+    lows = {arm: row.low for arm, row in gains.items()}
+    helping = [arm for arm in best.inside if arm in gains and gains[arm].word == Word.HELPS]
+    candidates = helping or [arm for arm in best.inside if arm == plan.baseline]
+    return BestRow(
+        inside=list(best.inside),
+        out={
+            arm: f"{b.by} is better by more than {percent(b.low)} ({b.blocks} blocks)"
+            for arm, b in best.out.items()
+        },
+        sweet_spot=sweet_spot(candidates, efforts, lows),
+        pareto=list(pareto(efforts, lows)),
+        sentence=best.sentence,
+    )
+
+
+def _against_baseline(plan: Plan, row: Row) -> bool:
+    suite = SUITE if len(plan.cases) > 1 else plan.cases[0].name
+    return (
+        row.case == suite
+        and row.metric == plan.primary
+        and bool(row.arm)
+        and row.arm != SENTINEL
+        and row.contrast.against == plan.baseline
+        and row.contrast.kind != "stability"
+    )

@@ -1,0 +1,155 @@
+"""Bundles of the designs that answer more than one contrast: screens, races, scaling, extensions,
+rare slow runs, and a harness that tells its own sentinel apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, made, scaled
+
+from assay.bench import Silent
+from assay.record import Bundle
+from assay.study import SENTINEL
+from assay.targets import Measured
+from fakes import FACTS, FakeTarget
+
+LOCK = """
+[[factor]]
+name = "queued-lock"
+change = "engine.lock"
+off = "ttas"
+on = "mcs"
+"""
+SPIN = """
+[[factor]]
+name = "spin-limit"
+change = "setting"
+setting = "spin_limit"
+off = 2048
+on = 64
+effort = "A"
+"""
+THREADS = """
+[[factor]]
+name = "threads"
+change = "setting"
+setting = "threads"
+levels = [{levels}]
+"""
+MANY_CPUS = {**FACTS, "cpus": 64}
+
+
+def designed(kind: str, *factors: str, extra: str = "", budget: str = "30min") -> str:
+    """A study of these factors with a design of its own."""
+    tail = TAIL.replace('"one-at-a-time"', f'"{kind}"\n{extra}').replace('"60s"', f'"{budget}"')
+    return HEAD + "".join(factors) + tail
+
+
+def flipping(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+    """The cache gains 30 %, the hint 5 % alone, and loses 5 % on top of the cache."""
+    cached, hinted = settings["data_cache"] == "lock-free", settings["hint"] == "pause"
+    gain = 1.30 if cached else 1.0
+    return gain * ((0.95 if cached else 1.05) if hinted else 1.0)
+
+
+def stacking(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+    """Everything brings something, at its own price; the queued lock needs the cache."""
+    gain = flipping(settings, env)
+    if settings["lock"] == "mcs":
+        gain *= 1.12 if settings["data_cache"] == "lock-free" else 0.96
+    return gain * (1.02 if settings["spin_limit"] == 64 else 1.0)
+
+
+def by_law(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+    """The lock-free cache has a third of the contention and is slower with one thread."""
+    n, free = settings["threads"], settings["data_cache"] == "lock-free"
+    sigma, kappa = (0.02, 0.0009) if free else (0.06, 0.0011)
+    return (0.93 if free else 1.0) * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+
+
+def at_the_cpus(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+    """Two CPUs: threads beyond them bring nothing."""
+    return min(settings["threads"], 2)
+
+
+def little(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+    """A hint worth 2 %, in noise of 10 %."""
+    return 1.02 if settings["hint"] == "pause" else 1.0
+
+
+@dataclass
+class Rarely:
+    """Every so many runs of a change are slow by 30 %."""
+
+    hinted: int = 0
+    padded: int = 0
+
+    def __call__(self, settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+        if settings["hint"] == "pause":
+            self.hinted += 1
+            return 0.7 if self.hinted in (5, 17, 31) else 1.0
+        if settings["padding"] == 128:
+            self.padded += 1
+            return 0.7 if self.padded % 4 == 0 else 1.0
+        return 1.3 if settings["data_cache"] == "lock-free" else 1.0
+
+
+class Tells(Silent):
+    """Makes the sentinel's runs 6 % faster: a harness that makes differences of its own."""
+
+    def __init__(self, fake: FakeTarget) -> None:
+        self.arm = ""
+        script = fake.script
+        fake.script = lambda number, measured: self.biased(script(number, measured))
+
+    def running(self, step, operations, spent_s) -> None:
+        self.arm = step.arm
+
+    def biased(self, measured: Measured) -> Measured:
+        return scaled(measured, 1.06) if self.arm == SENTINEL else measured
+
+
+def scaling(levels: str, *factors: str, compare: str = "") -> str:
+    """A scaling study over these numbers of threads."""
+    return designed(
+        "scaling",
+        THREADS.format(levels=levels),
+        *factors,
+        extra=f'factor = "threads"\nblocks = 8{compare}',
+        budget="5h",
+    )
+
+
+THREE = (HINT, CACHE, PADDING)
+FIVE = (*THREE, LOCK, SPIN)
+COMPARE = '\ncompare = "cache"'
+LEVELS = "1, 2, 4, 8, 12, 16, 24, 32, 48, 64"
+FLIPS = partial(FakeTarget, effect=flipping)
+STACKS = partial(FakeTarget, effect=stacking)
+
+DESIGNS: dict[str, Callable[[Path], Bundle]] = {
+    "flip": lambda f: made(f, designed("factorial", *THREE), FLIPS()),
+    "screen": lambda f: made(f, designed("screen", *THREE), FLIPS()),
+    "fraction": lambda f: made(f, designed("screen", *FIVE, extra="size = 8"), STACKS()),
+    "nothing": lambda f: made(f, designed("screen", *THREE), FakeTarget(noise=0.05)),
+    "race": lambda f: made(f, designed("race", HINT, CACHE, LOCK, SPIN), STACKS()),
+    "scaling": lambda f: made(
+        f, scaling(LEVELS, CACHE, compare=COMPARE), FakeTarget(effect=by_law), facts=MANY_CPUS
+    ),
+    "refused": lambda f: made(
+        f, scaling("1, 2, 3, 4, 6, 8", CACHE, compare=COMPARE), FakeTarget(effect=at_the_cpus)
+    ),
+    "extended": lambda f: made(
+        f, designed("one-at-a-time", HINT, CACHE, budget="20s"),
+        FakeTarget(effect=little, noise=0.1), extensions=1,
+    ),
+    "slow-runs": lambda f: made(
+        f, designed("one-at-a-time", *THREE, budget="80s"),
+        FakeTarget(effect=Rarely(), noise=0.02), full=True,
+    ),
+    "told-apart": lambda f: made(f, designed("factorial", *THREE), FLIPS(), watcher=Tells),
+}  # fmt: skip
