@@ -42,3 +42,14 @@ class Browser:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+
+def framed(page: Path, folder: Path, width: int, question: str) -> Path:
+    """A page that shows another one `width` pixels wide and asks its document something."""
+    outer = folder / "frame.html"
+    outer.write_text(
+        f'<iframe id="f" src="{page.as_uri()}" style="width:{width}px;height:900px"></iframe>'
+        "<script>onload = () => { const page = f.contentDocument.documentElement;"
+        f"document.documentElement.dataset.answer = {question}; }};</script>"
+    )
+    return outer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browser import Browser
+from browser import Browser, framed
 from dom import Page, parsed
 from report_samples import SAMPLES, Made
 
@@ -106,17 +106,6 @@ def test_a_script_that_fails_is_seen(samples: Made, browser: Browser, tmp_path: 
     page = parsed(browser.dom(broken))
     assert "data-error" in page.root
     assert "This chart could not be drawn" in page.text
-
-
-def framed(page: Path, folder: Path, width: int, question: str) -> Path:
-    """A page that shows another one `width` pixels wide and asks its document something."""
-    outer = folder / "frame.html"
-    outer.write_text(
-        f'<iframe id="f" src="{page.as_uri()}" style="width:{width}px;height:900px"></iframe>'
-        "<script>onload = () => { const page = f.contentDocument.documentElement;"
-        f"document.documentElement.dataset.answer = {question}; }};</script>"
-    )
-    return outer
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def bounded(found: Bounded | None, scale: float = 1.0, mark: str = "", unit: str
     if found is None:
         return ""
     ends = [scale * end for end in (found.low, found.high) if end is not None]
-    width = max(ends) - min(ends) if len(ends) == 2 else abs(scale * found.value)
+    width = max(ends) - min(ends) if len(ends) == 2 else abs(scale * found.value) / 10
     digits = min(6, max(0, math.ceil(math.log10(4 / width)))) if width > 0 else 3
 
     def shown(value: float | None) -> str:

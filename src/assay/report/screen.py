@@ -106,7 +106,7 @@ def screen_view(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
         "sentence": screen.sentence,
         "cells": cells_text(plan, screen),
         "next": next_text(screen),
-        "generators": screen.generators,
+        "generators": [g.replace("= -", "= \N{MINUS SIGN}") for g in screen.generators],
         "aliases": [listed(group, "or") for group in screen.aliases],
         "effects": effects,
         "unestimable": sorted(screen.unestimable.items()),

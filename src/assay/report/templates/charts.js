@@ -15,7 +15,7 @@
     const rows = group.rows.map((row, index) => ({ ...row, index }));
     const names = section.groups.flatMap((g) => g.rows.map((row) => row.label));
     const marginLeft = narrow ? 10 : Math.min(wideAs(names), 0.34 * width);
-    const characters = Math.floor((narrow ? width - 120 : marginLeft - 12) / 6.6);
+    const characters = Math.floor((narrow ? width - 136 : marginLeft - 12) / 7.2);
     const drawn = rows.filter((row) => row.estimate !== null);
     const free = (row) => row.low === null && row.high === null;
     const arrows = drawn.flatMap((row) => [
