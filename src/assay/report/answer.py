@@ -43,6 +43,8 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
         return [s for s in _scales(plan, verdicts) if s]
     rows = headline(plan, verdicts)
     arms = [r for r in rows if is_arm(r)]
+    if plan.screen is not None and verdicts.screen is None:
+        return ["There is no answer yet: the screen is not complete."]
     if not arms and verdicts.screen is not None:
         return [f"Take nothing: the screen found nothing to confirm; {verdicts.screen.sentence}."]
     said = [_recommended(plan, verdicts, arms), _best(plan, verdicts)]

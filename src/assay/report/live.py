@@ -14,11 +14,12 @@ from rich.prompt import Confirm
 from rich.table import Table
 from rich.text import Text
 
-from assay._units import format_duration, format_percent, format_quantity
+from assay._units import format_duration, format_quantity
 from assay.metrics import metric
 from assay.record import Replay, RunRecord, Step
 from assay.report.pilot import pilot_sentence
 from assay.report.text import STYLES, interval, label
+from assay.report.wording import estimate
 from assay.study import Plan, PlannedPilot
 
 
@@ -184,8 +185,8 @@ class Terminal:
             if row.metric != replay.plan.primary:
                 continue
             word = Text(row.word, style=STYLES[row.word])
-            estimate = "" if row.estimate is None else format_percent(row.estimate)
-            table.add_row(Text(label(row)), word, Text(interval(row)), estimate, str(row.blocks))
+            blocks = str(row.blocks)
+            table.add_row(Text(label(row)), word, Text(interval(row)), estimate(row), blocks)
         return table
 
     def _progress(self, replay: Replay) -> Progress:

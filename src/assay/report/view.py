@@ -130,10 +130,21 @@ def _verdict_section(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
         "groups": groups,
         "fresh": plan.screen is not None,
         "reading": f"{reading}.",
-        "empty": "" if groups else "There is no verdict: the study compares nothing.",
+        "empty": "" if groups else _no_verdict(plan, verdicts),
         "margin": percent(plan.margin),
         "smallest": percent(plan.smallest),
     }
+
+
+def _no_verdict(plan: Plan, verdicts: Verdicts) -> str:
+    """Why there is none."""
+    if plan.scaling is not None:
+        return "There is no verdict yet: a scaling study is judged once, when all blocks are there."
+    if plan.screen is None:
+        return "There is no verdict: the study compares nothing."
+    if verdicts.screen is None:
+        return "There is no verdict yet: the screen is not complete."
+    return "There is no verdict: the screen handed nothing on."
 
 
 def _run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ leads are told as measured, because a reader looks at a latency and expects less
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from assay._units import format_percent
@@ -140,7 +140,7 @@ def as_measured(row: Row) -> Row:
     return _turned(row, lambda value: 1 / (1 + value) - 1)
 
 
-def _turned(row: Row, how) -> Row:
+def _turned(row: Row, how: Callable[[float], float]) -> Row:
     """The row with its numbers turned over by a falling function."""
     value, low, high = (
         None if end is None else how(end) for end in (row.estimate, row.low, row.high)

@@ -135,31 +135,41 @@ def race_live(best: BestSet, baseline: str) -> frozenset[str]:
 
 
 def sweet_spot(
-    inside: Sequence[str], efforts: Mapping[str, str | None], lows: Mapping[str, float | None]
+    inside: Sequence[str],
+    efforts: Mapping[str, str | None],
+    lows: Mapping[str, float | None],
+    changes: Mapping[str, int] | None = None,
 ) -> str | None:
     """The arm of the best set that costs least; None for an empty set.
 
     `efforts`: letters A to F, None for the baseline, which costs nothing. `lows`: lower bound of
-    the gain over the baseline, a fraction; None where unbounded. Of equal efforts the larger
-    bound goes first, then the name. Points at an effort, never at an estimate.
+    the gain over the baseline, a fraction; None where unbounded. `changes`: how many changes an
+    arm is made of. Of equal efforts the fewest changes go first, then the larger bound, then the
+    name. Points at an effort, never at an estimate.
     """
 
-    def cost(arm: str) -> tuple[str, float, str]:
+    def cost(arm: str) -> tuple[str, int, float, str]:
         low = lows.get(arm)
-        return efforts[arm] or "", math.inf if low is None else -low, arm
+        count = 0 if changes is None else changes[arm]
+        return efforts[arm] or "", count, math.inf if low is None else -low, arm
 
     return min(inside, key=cost, default=None)
 
 
-def pareto(efforts: Mapping[str, str | None], lows: Mapping[str, float | None]) -> tuple[str, ...]:
+def pareto(
+    efforts: Mapping[str, str | None],
+    lows: Mapping[str, float | None],
+    changes: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
     """The arms for which no other gains as much for less, or more for as little.
 
     Gain means its lower bound, so that luck does not draw the front; an arm whose bound is None,
     zero or below is not on it. The baseline (effort None) gains zero for nothing and is where
-    the front starts. Ascending in effort; arms equal in both are all on it, by name.
+    the front starts. Of equal efforts the one of fewer `changes` is the smaller. Ascending in
+    effort; arms equal in both are all on it, by name.
     """
     points = {
-        arm: (effort or "", low)
+        arm: ((effort or "", 0 if changes is None else changes[arm]), low)
         for arm, effort in efforts.items()
         if (low := lows.get(arm) if effort else 0.0) is not None and (low > 0 or not effort)
     }

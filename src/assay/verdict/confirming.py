@@ -90,7 +90,7 @@ def confirm(task: Task) -> Ruling:
     finals, rows = {}, []
     for key, judgement in judged.items():
         row, finals[key] = _row(task, key, judgement)
-        if race is not None and row.arm in race.out and not finals[key]:
+        if race is not None and row.arm in race.out and row.word == Word.UNDECIDED:
             row, finals[key] = _left(row, race), True
         rows.append(row)
     told_apart = _told_apart(rows)

@@ -156,8 +156,9 @@ def _line(
         word = Word.HURTS if slow > base else Word.HELPS
     low, high = newcombe(base, runs, slow, runs)
     family = f" (Holm, {arms} arms)" if arms > 1 else ""
+    were = "was" if slow == 1 else "were"
     reason = (
-        f"{slow} of {runs} runs were more than {percent(-math.expm1(-limit))} slower than the "
+        f"{slow} of {runs} runs {were} more than {percent(-math.expm1(-limit))} slower than the "
         f"arm's median, {base} of {runs} of the baseline's; Fisher p = {p:.2g}{family}"
     )
     estimate = (base - slow) / runs

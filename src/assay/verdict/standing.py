@@ -14,12 +14,14 @@ from assay.verdict.rule import Word, percent
 def ranked(plan: Plan, rows: Sequence[Row], best: BestSet) -> BestRow:
     """The best set with its sweet spot and front.
 
-    The sweet spot is an arm confirmed to help wherever one is in the set: an arm that is merely
-    not beaten has not earned its effort.
+    Both know only arms confirmed to help: an arm that is merely not beaten has not earned its
+    effort. Where none helps, the sweet spot is the baseline if it is in the set.
     """
     efforts = {a.name: a.effort for a in plan.arms if a.name in (*best.inside, *best.out)}
     gains = {r.arm: r for r in rows if _against_baseline(plan, r)}
-    lows = {arm: row.low for arm, row in gains.items()}
+    lows = {arm: row.low for arm, row in gains.items() if row.word == Word.HELPS}
+    off = plan.arms[0].levels
+    changes = {a.name: sum(a.levels[f] != off[f] for f in off) for a in plan.arms}
     helping = [arm for arm in best.inside if arm in gains and gains[arm].word == Word.HELPS]
     candidates = helping or [arm for arm in best.inside if arm == plan.baseline]
     return BestRow(
@@ -28,8 +30,8 @@ def ranked(plan: Plan, rows: Sequence[Row], best: BestSet) -> BestRow:
             arm: f"{b.by} is better by more than {percent(b.low)} ({b.blocks} blocks)"
             for arm, b in best.out.items()
         },
-        sweet_spot=sweet_spot(candidates, efforts, lows),
-        pareto=list(pareto(efforts, lows)),
+        sweet_spot=sweet_spot(candidates, efforts, lows, changes),
+        pareto=list(pareto(efforts, lows, changes)),
         sentence=best.sentence,
     )
 
