@@ -29,6 +29,8 @@ pub struct Done {
     pub operations: u64,
     /// Whether it failed.
     pub is_error: bool,
+    /// Carried out like any other, and not counted.
+    pub is_extra: bool,
 }
 
 /// What a unit has counted since it was made.
@@ -219,8 +221,11 @@ impl<'a> Worker<'a> {
             self.interval_end = self.window.interval_end(self.interval);
         }
         let ns = self.clock.ns_between(last, done.end_ticks) / done.operations;
-        self.recording.record(done.kind, ns, done.operations, done.is_error);
-        self.operations += done.operations;
+        // An extra takes every step that an operation takes, and counts zero times: of n + 1
+        // operations one is missing, and nothing else differs, not even a branch.
+        let counted = done.operations * u64::from(!done.is_extra);
+        self.recording.record(done.kind, ns, counted, done.is_error);
+        self.operations += counted;
         false
     }
 

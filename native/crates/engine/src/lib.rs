@@ -84,6 +84,8 @@ pub struct Completion {
     pub kind: OperationKind,
     /// A record that must exist was not found, or was not the one asked for.
     pub is_error: bool,
+    /// Carried out like any other, and not to be counted.
+    pub is_extra: bool,
 }
 
 /// Contention by lock class, and dose counters, of one session.

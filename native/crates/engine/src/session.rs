@@ -150,18 +150,15 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
 
 impl<L: RawLock, I: Index<L>, D: DataCache<L>> Session for KeyValueSession<'_, L, I, D> {
     fn execute(&mut self, stream: &mut Stream, done: &mut [Completion]) -> Result<(), EngineError> {
-        let mut at = 0;
-        while at < done.len() {
+        for completion in done {
             let operation = self.next(stream)?;
             let is_fine = self.apply(&operation, stream)?;
-            done[at] = Completion {
+            *completion = Completion {
                 end_ticks: self.store.clock.ticks(),
                 kind: operation.kind,
                 is_error: !is_fine,
+                is_extra: stream.is_extra(),
             };
-            // An extra takes the same path, so that it costs what an operation costs; the next
-            // completion is written over it.
-            at += usize::from(!stream.is_extra());
         }
         Ok(())
     }

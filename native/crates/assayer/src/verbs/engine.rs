@@ -153,7 +153,8 @@ impl<'a> EngineUnit<'a> {
         for (place, kind) in kinds.iter().enumerate() {
             place_of_kind[*kind as usize] = place;
         }
-        let nothing = Completion { end_ticks: 0, kind: OperationKind::Read, is_error: false };
+        let kind = OperationKind::Read;
+        let nothing = Completion { end_ticks: 0, kind, is_error: false, is_extra: false };
         Self { session, stream, completions: [nothing; BATCH], place_of_kind }
     }
 }
@@ -166,6 +167,7 @@ impl Unit for EngineUnit<'_> {
             kind: self.place_of_kind[completion.kind as usize],
             operations: 1,
             is_error: completion.is_error,
+            is_extra: completion.is_extra,
         }));
         Ok(())
     }

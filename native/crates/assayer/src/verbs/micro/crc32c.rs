@@ -134,9 +134,8 @@ impl Unit for CrcUnit<'_> {
             if !is_right {
                 self.totals.has_mismatch.store(true, Ordering::Relaxed);
             }
-            if !self.extras.is_extra() {
-                done.push(Done { end_ticks, kind: 0, operations: 1, is_error: !is_right });
-            }
+            let is_extra = self.extras.is_extra();
+            done.push(Done { end_ticks, kind: 0, operations: 1, is_error: !is_right, is_extra });
         }
         Ok(())
     }

@@ -196,7 +196,13 @@ impl<L: RawLock> Unit for LockUnit<'_, L> {
                 operations += u64::from(!self.extras.is_extra());
                 is_patient = self.waiter.counts().wait_ticks - waited_before < patience_ticks;
             }
-            done.push(Done { end_ticks: self.clock.ticks(), kind: 0, operations, is_error: false });
+            done.push(Done {
+                end_ticks: self.clock.ticks(),
+                kind: 0,
+                operations,
+                is_error: false,
+                is_extra: false,
+            });
             if !is_patient {
                 break;
             }
