@@ -161,7 +161,7 @@ def scaling(config: str, blocks: Sequence[Block], cpus: int, level: float = 0.05
     parts = [
         f"contention {_shown(contention, '%', 100)}",
         f"coherency {_shown(coherency)}",
-        _peak_text(peak, names[0], names[used - 1]),
+        _peak_text(peak, names[:used], measured),
         _miss_text(names[:used], curve, measured),
     ]
     if used < len(names):
@@ -333,9 +333,12 @@ def _threads(count: int) -> str:
     return "1 thread" if count == 1 else f"{count} threads"
 
 
-def _peak_text(peak: Estimate | None, first: int, last: int) -> str:
+def _peak_text(peak: Estimate | None, levels: Sequence[int], measured: Sequence[float]) -> str:
+    first, last = levels[0], levels[-1]
     if peak is None:
-        return f"no peak seen up to {_threads(last)}"
+        top = max(zip(measured, levels, strict=False))[1]
+        more = f", though most was measured with {_threads(top)}" if top < last else ""
+        return f"no peak proved up to {_threads(last)}{more}"
     if peak.high is not None and peak.high <= first:
         return f"throughput falls from {_threads(first)} on"
     return f"peak near {_shown(peak, 'threads')}"
