@@ -16,18 +16,17 @@ of the worst of the repeats.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from outcome import Row, write_json
 
 ASSAY = Path(sys.executable).with_name("assay")
 ARMS = 10
@@ -51,22 +50,6 @@ RIVALS = {
         "stats.mannwhitneyu(list(found.values()), list(base.values())).pvalue"
     ),
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the result; `low` and `high` are the least and most of our repeats."""
-
-    metric: str
-    rival: str
-    unit: str
-    ours: float
-    theirs: float
-    ratio: float | None
-    low: float
-    high: float
-    goal: str
-    met: bool
 
 
 @dataclass(frozen=True)
@@ -186,9 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     size, repeats = (500, 1) if options.quick else (options.rows, options.repeats)
     rows = measure(size, repeats, options.seed)
     if options.json:
-        host = f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}"
-        found = {"name": "decide", "host": host, "rows": [asdict(row) for row in rows]}
-        sys.stdout.write(json.dumps(found, indent=1) + "\n")
+        write_json("decide", rows)
     else:
         sys.stdout.write(f"{size} rows, {repeats} repeats, seed {options.seed}\n{table(rows)}\n")
     return 0

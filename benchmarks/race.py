@@ -19,35 +19,21 @@ Sources: docs/method.md; Clopper & Pearson, Biometrika 26 (1934), for the binomi
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
 import math
-import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
+from outcome import Row, write_json
+from simulated.noise import NOISES, machine
+from simulated.rows import clopper_pearson
 
 from assay.verdict import Rule, judge
 from assay.verdict.best import BestSet, best_set, race_live, settled
 from assay.verdict.boundary import looks
 from assay.verdict.signed_rank import SignedRank
 
-
-def _sibling(name: str):
-    """A benchmark beside this one; the folder is no package."""
-    key = f"benchmark_{name}"
-    if key not in sys.modules:
-        spec = importlib.util.spec_from_file_location(key, Path(__file__).with_name(f"{name}.py"))
-        sys.modules[key] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[key])
-    return sys.modules[key]
-
-
-verdict = _sibling("verdict")
-Row = verdict.Row
 Table = dict[int, dict[str, float]]
 
 PLANNED, DEVIATION, ALPHA, MARGIN = 30, 0.02, 0.05, 0.02
@@ -83,7 +69,7 @@ class Machine:
 
     def __init__(self, rng: np.random.Generator, kind: str, effects: Mapping[str, float]) -> None:
         runs = len(effects) * PLANNED
-        self.luck = verdict.machine(rng, verdict.NOISES[kind], DEVIATION, runs)
+        self.luck = machine(rng, NOISES[kind], DEVIATION, runs)
         self.rng, self.effects, self.used = rng, effects, 0
 
     def block(self, arms: frozenset[str]) -> dict[str, float]:
@@ -117,7 +103,7 @@ def everything(machine: Machine) -> Table:
 
 def largest_mean(rng: np.random.Generator, kind: str, effects: Mapping[str, float]) -> str:
     """Three runs of each arm, one arm after the other, and the winner by name."""
-    luck = verdict.machine(rng, verdict.NOISES[kind], DEVIATION, 3 * len(ARMS)).reshape(-1, 3)
+    luck = machine(rng, NOISES[kind], DEVIATION, 3 * len(ARMS)).reshape(-1, 3)
     order = rng.permutation(ARMS)
     means = {str(arm): effects[arm] + luck[k].mean() for k, arm in enumerate(order)}
     return max(means, key=means.__getitem__)
@@ -209,7 +195,7 @@ def two_arms(kind: str, studies: int, seed: int) -> Row:
 
 def share(metric: str, rival: str, hits: int, theirs: int, studies: int, goal: str) -> Row:
     """A share of the studies with its binomial interval; a goal is an upper limit."""
-    low, high = verdict.clopper_pearson(hits, studies)
+    low, high = clopper_pearson(hits, studies)
     return Row(
         metric, rival, "share", hits / studies, theirs / studies, hits / theirs if theirs else None,
         low, high, goal, not goal or high <= float(goal.removeprefix("<= ")),
@@ -252,9 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
     rows = [two_arms("calm", studies, options.seed)]
     rows += [row for name, kind in cases for row in case_rows(name, kind, studies, options.seed)]
     if options.json:
-        host = f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}"
-        found = {"name": "race", "host": host, "rows": [asdict(row) for row in rows]}
-        sys.stdout.write(json.dumps(found, indent=1) + "\n")
+        write_json("race", rows)
     else:
         text = table_text(rows)
         sys.stdout.write(f"{studies} studies per case, seed {options.seed}\n{text}\n")

@@ -13,34 +13,18 @@ studies say little about it; the arithmetic is `benchmarks/verdict.py`'s.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+from outcome import Row, write_json
 
 from assay import AssayError, run_study
 from assay.study import shipped
 
 EVERY = (100, 50, 20)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the result: how many of `ours` studies did what `metric` says."""
-
-    metric: str
-    rival: str
-    unit: str
-    ours: float
-    theirs: float
-    ratio: float | None
-    low: float
-    high: float
-    goal: str
-    met: bool
 
 
 @dataclass(frozen=True)
@@ -129,8 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
     repeats, aa = (0, 1) if options.quick else (options.repeats, options.aa)
     rows = measure(repeats, aa, "8s" if options.quick else options.budget)
     if options.json:
-        found = {"name": "truth", "host": platform.machine(), "rows": [asdict(r) for r in rows]}
-        sys.stdout.write(json.dumps(found, indent=1) + "\n")
+        write_json("truth", rows)
     else:
         for row in rows:
             goal = f"   {row.goal} {'met' if row.met else 'MISSED'}" if row.goal else ""

@@ -13,15 +13,13 @@ The tables are made in benchmarks/simulated/; docs/method.md has the method and 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 
-import numpy as np
+from outcome import Row, write_json
 from simulated.noise import NOISES, machine
 from simulated.progress import Progress
-from simulated.rows import Row, Table, clopper_pearson
+from simulated.rows import Table, clopper_pearson
 from simulated.scale import QUICK, Scale
 from simulated.tables import TABLES
 
@@ -74,9 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not options.json:
             print(f"{number}. {name}: {table.text}\n", flush=True)
     if options.json:
-        host = f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}"
-        found = {"name": "verdict", "host": host, "rows": [asdict(row) for row in rows]}
-        print(json.dumps(found, indent=1))
+        write_json("verdict", rows)
     elif not options.quick:
         print(f"seed {scale.seed}; promises not kept: {len(missed)}")
     return 1 if missed else 0

@@ -11,27 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from outcome import Row
 from scipy.stats import binom, binomtest
 
 FALSE_ALARMS = 0.05  # the rate whose 99th percentile no count of false alarms may exceed
 _CELL = 6  # columns of a number
-
-
-@dataclass(frozen=True)
-class Row:
-    """One number of ours beside one of theirs; `low` and `high` are a 90 % interval of ours, or of
-    the ratio where two times are compared."""
-
-    metric: str
-    rival: str
-    unit: str
-    ours: float
-    theirs: float | None = None
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    goal: str = ""
-    met: bool = True
 
 
 class Promise(Row):

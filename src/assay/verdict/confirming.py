@@ -89,7 +89,7 @@ def confirm(task: Task) -> Ruling:
     race = field_.best() if field_ is not None and _is_race(task) else None
     finals, rows = {}, []
     for key, judgement in judged.items():
-        row, finals[key] = _row(task, key, judgement)
+        row, finals[key] = verdict_row(task, key, judgement)
         if race is not None and row.arm in race.out and row.word == Word.UNDECIDED:
             row, finals[key] = _left(row, race), True
         rows.append(row)
@@ -166,7 +166,7 @@ def _pending(key: Key, blocks: int, stuck: str) -> Judgement:
 # rows
 
 
-def _row(task: Task, key: Key, judgement: Judgement, metric: str = "") -> tuple[Row, bool]:
+def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") -> tuple[Row, bool]:
     """The verdict on one contrast of one case, and whether it is final."""
     contrast, cases, plan = task.contrast(key), task.cases(key), task.plan
     metric = metric or plan.primary
@@ -222,7 +222,9 @@ def _secondary(task: Task) -> list[Row]:
         if values and key[1] != SENTINEL
     }
     suggestions = suggest({k: v for k, (_, _, v) in named.items()}, task.rule)
-    return [_row(task, named[k][1], found, named[k][0])[0] for k, found in suggestions.items()]
+    return [
+        verdict_row(task, named[k][1], found, named[k][0])[0] for k, found in suggestions.items()
+    ]
 
 
 def _told_apart(rows: Sequence[Row]) -> str:

@@ -13,14 +13,13 @@ from dataclasses import replace
 
 from assay.study import Plan
 from assay.verdict import grounds
-from assay.verdict.confirming import Ruling
+from assay.verdict.confirming import Ruling, Task, verdict_row
 from assay.verdict.contrast import change, series
 from assay.verdict.observed import Block, table
 from assay.verdict.rows import Bounded, ContrastRow, Row, ScalingRow
-from assay.verdict.rule import Rule, Strength, Word
+from assay.verdict.rule import Strength, Word
 from assay.verdict.secondary import suggest
 from assay.verdict.selfcheck import doubts
-from assay.verdict.sequence import Judgement
 from assay.verdict.usl import Estimate, scaling
 from assay.verdict.usl_compare import Compared, compare
 
@@ -135,36 +134,12 @@ def _by_threads(plan: Plan, blocks: Sequence[Block], case: str) -> list[Row]:
     assert plan.scaling is not None
     against, _ = plan.scaling.configurations
     base = {p.threads: p.arm for p in plan.scaling.points if p.configuration == against}
-    pairs = [
-        change(p.arm, base[p.threads]) for p in plan.scaling.points if p.configuration != against
+    asked = [
+        replace(change(p.arm, base[p.threads]), kind="simple")
+        for p in plan.scaling.points
+        if p.configuration != against
     ]
     logs = table(blocks, case, plan.primary)
-    rule = Rule(plan.smallest, plan.margin, plan.alpha)
-    contrasts = {c.name: c for c in pairs}
-    found = suggest({name: series(c, logs) for name, c in contrasts.items()}, rule)
-    efforts = {a.name: a.effort for a in plan.arms}
-    return [
-        _lead(plan, blocks, case, replace(contrasts[n], kind="simple"), j, efforts[n])
-        for n, j in found.items()
-    ]
-
-
-def _lead(plan, blocks, case, contrast, judgement: Judgement, effort: str | None) -> Row:
-    return Row(
-        case=case,
-        contrast=ContrastRow(
-            kind=contrast.kind, of=contrast.of, given="", against=contrast.against
-        ),
-        arm=contrast.of,
-        metric=plan.primary,
-        word=str(judgement.word),
-        strength=str(judgement.strength),
-        estimate=judgement.estimate,
-        low=judgement.low,
-        high=judgement.high,
-        blocks=judgement.blocks,
-        effort=effort,
-        dose=grounds.dose(plan, blocks, [case], contrast),
-        witness=grounds.witness(blocks, [case], contrast.arms),
-        reason=judgement.reason,
-    )
+    task = Task(plan, asked, blocks, plan.budget_s, 0, "")
+    found = suggest({c.name: series(c, logs) for c in asked}, task.rule)
+    return [verdict_row(task, (case, name), judgement)[0] for name, judgement in found.items()]

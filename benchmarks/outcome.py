@@ -1,0 +1,34 @@
+"""What every benchmark gives: rows of ours beside theirs, and the same as one JSON object."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of ours beside one of theirs; each benchmark says what `low` and `high` bound."""
+
+    metric: str
+    rival: str
+    unit: str
+    ours: float
+    theirs: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    goal: str = ""
+    met: bool = True
+
+
+def write_json(name: str, rows: Sequence[Row]) -> None:
+    """Print one object: the benchmark's name, the host, and its rows."""
+    host = f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}"
+    found = {"name": name, "host": host, "rows": [asdict(row) for row in rows]}
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
