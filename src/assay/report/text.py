@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from assay._units import format_percent
 from assay.metrics import metric
-from assay.report.best import NAMES_SHOWN, best_lines, standing
+from assay.report.best import NAMES_SHOWN, best_lines, few, standing
 from assay.report.particulars import extension_text
 from assay.report.rows import changed_factors
 from assay.report.scaling import scaling_lines
@@ -168,18 +168,22 @@ class _Table:
 
 
 def _slow(verdicts: Verdicts, plan: Plan) -> list[Line]:
-    """Rare slow runs: how much larger than the baseline's their share is."""
+    """Rare slow runs: how much larger than the baseline's their share is, where it stands out."""
     rows = slow_runs(verdicts)
     if not rows:
         return []
     lines = [Line("Rare slow runs (leads, no verdicts)", "dim")]
     names = [f"{r.case}: {short(r)}" if len(plan.cases) > 1 else short(r) for r in rows]
-    width = max(map(len, names))
-    for name, row in zip(names, rows, strict=True):
+    loud = [(n, r) for n, r in zip(names, rows, strict=True) if r.word in ("helps", "hurts")]
+    quiet = [n for n, r in zip(names, rows, strict=True) if r.word not in ("helps", "hurts")]
+    width = max((len(name) for name, _ in loud), default=0)
+    for name, row in loud:
         share = as_measured(row)
         size = f"share {estimate(share)} {interval(share)}"
         lines.append(Line(f"{name:{width}}   {reading(row):15}   {size}"))
         lines.append(Line(f"    why      {row.reason}"))
+    if quiet:
+        lines.append(Line(f"not told from the baseline: {few(quiet)}", "dim"))
     return [*lines, Line("")]
 
 
