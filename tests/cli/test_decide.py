@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
-import sys
 from pathlib import Path
 
+import decide as decide_benchmark
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -280,27 +279,15 @@ def test_short_work_and_logs_see_no_progress(terminal, after_s):
     assert out.getvalue() == ""
 
 
-@pytest.fixture
-def benchmark_decide():
-    """benchmarks/decide.py as a module."""
-    path = ROOT / "benchmarks" / "decide.py"
-    spec = importlib.util.spec_from_file_location("benchmark_decide", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
-
-def test_the_benchmark_runs_and_speaks_the_agreed_json(benchmark_decide, capsys):
+def test_the_benchmark_runs_and_speaks_the_agreed_json(capsys):
     """--quick --json prints one object with the fields of every benchmark."""
-    assert benchmark_decide.main(["--quick", "--json"]) == 0
+    assert decide_benchmark.main(["--quick", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found) == {"name", "host", "rows"}
     fields = {
         "metric", "rival", "unit", "ours", "theirs", "ratio", "low", "high", "goal", "met",
     }  # fmt: skip
     assert all(set(row) == fields for row in found["rows"])
-    assert "time, 500 rows, with order, s" in benchmark_decide.table(
-        [benchmark_decide.Row(**row) for row in found["rows"]]
+    assert "time, 500 rows, with order, s" in decide_benchmark.table(
+        [decide_benchmark.Row(**row) for row in found["rows"]]
     )

@@ -1,14 +1,12 @@
 """The set of arms that may be the best: who leaves, when, and what is promised to the best."""
 
-import importlib.util
 import itertools
 import json
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+import race
 from scipy.stats import binom, wilcoxon
 
 from assay.verdict.best import best_set, pareto, race_live, settled, sweet_spot
@@ -394,27 +392,15 @@ def test_a_given_best_is_lost_in_at_most_5_percent():
 # the benchmark
 
 
-@pytest.fixture(scope="module")
-def benchmark_race(benchmark_verdict):
-    """benchmarks/race.py as a module, on the machine of benchmarks/verdict.py."""
-    path = Path(__file__).parents[2] / "benchmarks" / "race.py"
-    spec = importlib.util.spec_from_file_location("benchmark_race", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
-
-def test_the_benchmark_runs_and_speaks_the_agreed_json(benchmark_race, capsys):
+def test_the_benchmark_runs_and_speaks_the_agreed_json(capsys):
     """--quick --json prints one object with the fields of every benchmark."""
-    assert benchmark_race.main(["--quick", "--json"]) == 0
+    assert race.main(["--quick", "--json"]) == 0
     found_json = json.loads(capsys.readouterr().out)
     assert (set(found_json), found_json["name"]) == ({"name", "host", "rows"}, "race")
     fields = {
         "metric", "rival", "unit", "ours", "theirs", "ratio", "low", "high", "goal", "met",
     }  # fmt: skip
     assert all(set(row) == fields for row in found_json["rows"])
-    assert "one given best lost, 2 equal arms" in benchmark_race.table_text(
-        [benchmark_race.Row(**found_json["rows"][0])]
+    assert "one given best lost, 2 equal arms" in race.table_text(
+        [race.Row(**found_json["rows"][0])]
     )
