@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml native/Cargo.toml native/Cargo.lock \
            $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: install demo test test-native test-python lint format clean
+.PHONY: install demo test test-native test-aarch64 test-python lint format clean
 
 install: $(STAMP)
 
@@ -23,10 +23,14 @@ demo: install
 
 test: install
 	scripts/install-test-tools
-	$(MAKE) lint test-native test-python
+	$(MAKE) lint test-native test-aarch64 test-python
 
 test-native:
 	cargo test --manifest-path native/Cargo.toml --release --locked --quiet
+
+# Cross-built, run under qemu: behaviour, never time.
+test-aarch64:
+	scripts/test-aarch64
 
 test-python: install
 	$(BIN)/python -m pytest
