@@ -166,3 +166,15 @@ def test_whoever_watches_may_end_a_study_that_its_budget_cannot_carry(
     assert "your budget of" in sentence
     assert len([r for r in bundle.runs() if r.status == "ok"]) == 24
     assert bundle.verdicts().stopped == "you stopped it"
+
+
+def test_one_doubt_about_many_contrasts_is_one_sentence(
+    tmp_path: Path, fake: FakeTarget, read_study
+) -> None:
+    """The first in full, the others by name."""
+    text = STUDY.replace("[design]", "[design]\nsentinel = true")
+    fake.noise = 0.0
+    bundle = run_fake(tmp_path / "b", fake, read_study(text, measure__also="[]"))
+    coarse = [w for w in bundle.verdicts().warnings if "rounded too coarsely" in w]
+    assert len(coarse) == 1
+    assert "The same of" in coarse[0]

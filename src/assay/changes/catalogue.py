@@ -27,6 +27,22 @@ HINTS = ("pause", "yield", "isb", "nop")
 
 LOCKS = ("tas", "ttas", "backoff", "ticket", "mcs", "futex")
 
+PRODUCTS = ("pclmul", "pmull")
+"""Carry-less multiplication, as the census writes it on x86-64 and on Arm."""
+
+CRC32C = {
+    "misdispatched": Expected("assay_crc32c_bytewise", lacks=("crc32", *PRODUCTS)),
+    "bytewise": Expected("assay_crc32c_bytewise", lacks=("crc32", *PRODUCTS)),
+    "slicing8": Expected("assay_crc32c_slicing8", lacks=("crc32", *PRODUCTS)),
+    "hardware": Expected("assay_crc32c_hardware", has=("crc32",), lacks=PRODUCTS),
+    "hardware-3way": Expected("assay_crc32c_hardware_3way", has=("crc32",)),
+    "pclmul": Expected("assay_crc32c_pclmul", has=("pclmul",)),
+    "pmull": Expected("assay_crc32c_pmull", has=("pmull",)),
+    "vpclmul": Expected("assay_crc32c_vpclmul", has=("pclmul",)),
+    "fusion": Expected("assay_crc32c_fusion", has=("crc32", "pclmul")),
+}
+"""A dispatch that went wrong is witnessed as what it ran: the bytewise code."""
+
 
 def _levels(setting: str, values: Mapping[str, Any], needs: Mapping[str, str] | None = None):
     return MappingProxyType(
@@ -219,17 +235,11 @@ _CHANGES = (
         "CRC32C implementation that the dispatch chooses",
         MICRO,
         "crc32c",
-        {k: k for k in ("bytewise", "slicing8", "hardware")},
+        {k: k for k in CRC32C},
         off="bytewise",
         on="hardware",
-        witness=Functions(
-            "crc32c",
-            {
-                "bytewise": Expected("assay_crc32c_bytewise", lacks=("crc32",)),
-                "slicing8": Expected("assay_crc32c_slicing8", lacks=("crc32",)),
-                "hardware": Expected("assay_crc32c_hardware", has=("crc32",)),
-            },
-        ),
+        needs={"pclmul": X86, "pmull": ARM, "vpclmul": "vpclmulqdq", "fusion": "vpclmulqdq"},
+        witness=Functions("crc32c", CRC32C),
         dose=Dose("checksummed_bytes", "bytes per operation"),
     ),
 )

@@ -53,7 +53,7 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     said += [f"{text}." for text in flips(rows)]
     said += _interactions(rows, plan.margin)
     said += _by_case(plan, verdicts, arms)
-    said += [_slow(r) for r in slow_runs(verdicts)]
+    said += [_slow(slow_runs(verdicts), word) for word in ("hurts", "helps")]
     said += [_fragile(r) for r in arms]
     said += [_placebo(r) for r in arms if r.arm in _placebos(plan)]
     return [s for s in said if s]
@@ -216,12 +216,16 @@ def _fragile(row: Row) -> str:
     return f"The verdict on {label(row)} is fragile: {doubt}." if found else ""
 
 
-def _slow(row: Row) -> str:
+def _slow(rows: Sequence[Row], word: str) -> str:
     """A lead on rare slow runs, which the verdicts' robust estimate hides."""
-    if row.word not in ("helps", "hurts"):
+    found = [row for row in rows if row.word == word]
+    if not found:
         return ""
-    more = "more" if row.word == "hurts" else "fewer"
-    return f"A lead, no verdict: {row.arm} has {more} rare slow runs: {row.reason}."
+    more = "more" if word == "hurts" else "fewer"
+    arms = list(dict.fromkeys(row.arm for row in found))
+    have = "has" if len(arms) == 1 else "have"
+    shown = found[0].reason if len(arms) == 1 else f"of {arms[0]}, {found[0].reason}"
+    return f"A lead, no verdict: {listed(arms)} {have} {more} rare slow runs: {shown}."
 
 
 def _placebos(plan: Plan) -> set[str]:

@@ -6,6 +6,19 @@ from assay._parameters import Parameter, by_name
 from assay.targets.embedded import EmbeddedTarget
 from assay.targets.parts import HARNESS_SETTINGS, LOCK_SETTINGS
 
+CRC32C_LEVELS = (
+    "misdispatched",
+    "bytewise",
+    "slicing8",
+    "hardware",
+    "hardware-3way",
+    "pclmul",
+    "pmull",
+    "vpclmul",
+    "fusion",
+)
+"""From the slowest to the fastest, about. `misdispatched` chooses, and ends at bytewise code."""
+
 MICRO = EmbeddedTarget(
     kind="micro",
     text="one mechanism alone: lock and unlock under T threads, or CRC32C over a buffer",
@@ -15,9 +28,10 @@ MICRO = EmbeddedTarget(
             Parameter(
                 "crc32c",
                 "choice",
-                "CRC32C implementation; auto is the best this CPU has",
+                "CRC32C implementation; auto is the best this CPU has for the buffer's size, "
+                "misdispatched what a wrong dispatch takes",
                 "auto",
-                ("auto", "bytewise", "slicing8", "hardware"),
+                ("auto", *CRC32C_LEVELS),
             ),
             *HARNESS_SETTINGS,
         )

@@ -33,11 +33,23 @@ def doubts(
         carry = checks.carry_doubt(logs, every, plan.baseline, case=case.name)
         same_question = carry is not None and len(plan.arms) == 2
         seen += [carry, None if same_question else checks.slot_doubt(logs, order)]
-    for (case, name), series in values.items():
-        label = f"{case}: {name}" if len(plan.cases) > 1 else name
-        numbers = [value for _, value in series]
-        seen += [checks.serial_doubt(label, numbers), checks.ties_doubt(label, numbers)]
-    return found + [doubt.text for doubt in seen if doubt is not None] + _closed_loop(plan, blocks)
+    found += [doubt.text for doubt in seen if doubt is not None]
+    numbers = {
+        f"{case}: {name}" if len(plan.cases) > 1 else name: [value for _, value in series]
+        for (case, name), series in values.items()
+    }
+    for check in (checks.serial_doubt, checks.ties_doubt):
+        found += _together({name: check(name, series) for name, series in numbers.items()})
+    return found + _closed_loop(plan, blocks)
+
+
+def _together(doubts_: Mapping[str, checks.Doubt | None]) -> list[str]:
+    """One doubt about several contrasts as one sentence: the first in full, the others by name."""
+    texts = {name: doubt.text for name, doubt in doubts_.items() if doubt is not None}
+    if not texts:
+        return []
+    first, *others = texts
+    return [texts[first] + (f" The same of {', '.join(others)}." if others else "")]
 
 
 def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[str]:
