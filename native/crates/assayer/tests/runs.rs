@@ -3,6 +3,7 @@
 
 mod support;
 
+use assay_primitives::Crc32cLevel;
 use serde_json::{Value, json};
 use support::run;
 
@@ -85,13 +86,38 @@ fn padding_is_measured_from_addresses() {
 
 #[test]
 fn every_checksum_level_of_this_cpu_is_right_and_named() {
-    for level in ["auto", "bytewise", "slicing8"] {
+    let (arch, foreign) = if cfg!(target_arch = "x86_64") {
+        (["hardware", "hardware-3way", "pclmul", "vpclmul", "fusion"].as_slice(), "pmull")
+    } else {
+        (["hardware", "hardware-3way", "pmull"].as_slice(), "vpclmul")
+    };
+    for level in ["bytewise", "slicing8"].iter().chain(arch) {
         let request = short(json!({"parts": {"crc32c": level}, "workload": {"kind": "crc32c"}}));
-        let (manifest, result) = measured("micro", &request);
-        let used = manifest["crc32c"].as_str().unwrap();
-        assert!(level == "auto" || used == level, "{used}");
-        assert_eq!(result["ran"][0]["role"], "crc32c");
+        let outcome = run("micro", &request);
+        if outcome.types().contains(&"error") {
+            assert_eq!(outcome.only("error")["kind"], "missing", "{level}");
+            continue;
+        }
+        assert_eq!(outcome.only("ready")["manifest"]["crc32c"], **level);
+        assert_eq!(outcome.only("result")["ran"][0]["role"], "crc32c");
+        assert_eq!(outcome.only("result")["state"]["checksum_ok"], true, "{level}");
     }
+    let request = short(json!({"parts": {"crc32c": foreign}, "workload": {"kind": "crc32c"}}));
+    assert_eq!(run("micro", &request).only("error")["kind"], "missing");
+}
+
+#[test]
+fn a_dispatch_is_reported_as_the_level_it_ended_at() {
+    let used = |choice: &str, bytes: usize| {
+        let parts = json!({"crc32c": choice});
+        let workload = json!({"kind": "crc32c", "buffer_bytes": bytes});
+        let (manifest, _) =
+            measured("micro", &short(json!({"parts": parts, "workload": workload})));
+        manifest["crc32c"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(used("misdispatched", 4096), "bytewise");
+    assert_ne!(used("auto", 4096), "bytewise");
+    assert_eq!(used("auto", 16), Crc32cLevel::best(16).name());
 }
 
 /// Counts, not times: contention counters see every operation, the histogram only the counted ones.

@@ -5,7 +5,7 @@
 //! `address` is that very pointer, so that a census can say what the function that ran contains.
 
 use crate::PrimitiveError;
-use crate::arch::all::crc32c as software;
+use crate::arch::all::crc32c::{Support, portable};
 use crate::arch::current::crc32c as hardware;
 
 /// How CRC32C is computed.
@@ -15,11 +15,22 @@ pub enum Crc32cLevel {
     Bytewise,
     /// Eight table look-ups per eight bytes.
     Slicing8,
-    /// The CPU's CRC32C instruction.
+    /// The CPU's CRC32C instruction, one stream.
     Hardware,
+    /// Three interleaved streams of the CPU's CRC32C instruction.
+    Hardware3way,
+    /// Folding 4 x 128 bits by x86-64's PCLMULQDQ.
+    Pclmul,
+    /// Folding 4 x 128 bits by aarch64's PMULL.
+    Pmull,
+    /// Folding 4 x 512 bits by AVX-512 VPCLMULQDQ.
+    Vpclmul,
+    /// Folding by AVX-512 VPCLMULQDQ and three streams of the CRC32C instruction at once.
+    Fusion,
 }
 
-type Function = unsafe extern "C" fn(*const u8, usize, u32) -> u32;
+/// Takes readable bytes and the inverted CRC so far, and returns the inverted CRC.
+pub type Function = unsafe extern "C" fn(*const u8, usize, u32) -> u32;
 
 /// A level that this CPU has. Holding the value is the proof.
 #[derive(Clone, Copy, Debug)]
@@ -28,44 +39,90 @@ pub struct Crc32c {
     function: Function,
 }
 
-impl Crc32cLevel {
-    /// Every level, slowest first.
-    pub const ALL: [Crc32cLevel; 3] =
-        [Crc32cLevel::Bytewise, Crc32cLevel::Slicing8, Crc32cLevel::Hardware];
+/// Who chooses the level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crc32cChoice {
+    /// A right dispatch: the fastest level of this CPU for the length.
+    Auto,
+    /// A wrong dispatch, that of YDB's CRC library on Arm: it asks for the instructions of another
+    /// architecture, finds none, and takes the slowest code on a CPU that has better.
+    Misdispatched,
+    /// Nobody: this level or an error.
+    Forced(Crc32cLevel),
+}
 
-    /// The name used in requests and results.
+impl Crc32cLevel {
+    /// Every level, about from the slowest to the fastest.
+    pub const ALL: [Crc32cLevel; 8] = [
+        Crc32cLevel::Bytewise,
+        Crc32cLevel::Slicing8,
+        Crc32cLevel::Hardware,
+        Crc32cLevel::Hardware3way,
+        Crc32cLevel::Pclmul,
+        Crc32cLevel::Pmull,
+        Crc32cLevel::Vpclmul,
+        Crc32cLevel::Fusion,
+    ];
+
+    /// The name used in requests and results. The symbol is `assay_crc32c_` and the name with
+    /// underscores.
     pub fn name(self) -> &'static str {
         match self {
             Crc32cLevel::Bytewise => "bytewise",
             Crc32cLevel::Slicing8 => "slicing8",
             Crc32cLevel::Hardware => "hardware",
+            Crc32cLevel::Hardware3way => "hardware-3way",
+            Crc32cLevel::Pclmul => "pclmul",
+            Crc32cLevel::Pmull => "pmull",
+            Crc32cLevel::Vpclmul => "vpclmul",
+            Crc32cLevel::Fusion => "fusion",
         }
     }
 
-    /// The fastest level of this CPU.
-    pub fn best() -> Self {
-        if hardware::is_available() { Crc32cLevel::Hardware } else { Crc32cLevel::Slicing8 }
+    /// The fastest level of this CPU for buffers of `length` bytes.
+    pub fn best(length: usize) -> Self {
+        let fits = |(least, level): &(usize, Crc32cLevel)| {
+            *least <= length && matches!(hardware::support(*level), Support::Here(_))
+        };
+        let best = hardware::PREFERENCE.into_iter().find(fits);
+        best.map_or(Crc32cLevel::Slicing8, |(_, level)| level)
+    }
+}
+
+impl Crc32cChoice {
+    /// Every choice with its name in requests.
+    pub fn all() -> impl Iterator<Item = (&'static str, Self)> {
+        [("auto", Self::Auto), ("misdispatched", Self::Misdispatched)]
+            .into_iter()
+            .chain(Crc32cLevel::ALL.map(|level| (level.name(), Self::Forced(level))))
+    }
+
+    /// The level chosen for buffers of `length` bytes.
+    pub fn level(self, length: usize) -> Crc32cLevel {
+        match self {
+            Self::Auto => Crc32cLevel::best(length),
+            Self::Misdispatched => match hardware::support(hardware::FOREIGN) {
+                Support::Here(_) => hardware::FOREIGN,
+                Support::Lacking(_) | Support::Foreign => Crc32cLevel::Bytewise,
+            },
+            Self::Forced(level) => level,
+        }
     }
 }
 
 impl Crc32c {
     /// Resolves a level, or says which CPU feature is missing.
     pub fn new(level: Crc32cLevel) -> Result<Self, PrimitiveError> {
-        let function: Function = match level {
-            Crc32cLevel::Bytewise => software::assay_crc32c_bytewise,
-            Crc32cLevel::Slicing8 => software::assay_crc32c_slicing8,
-            Crc32cLevel::Hardware if hardware::is_available() => hardware::assay_crc32c_hardware,
-            Crc32cLevel::Hardware => {
-                return Err(PrimitiveError::Missing {
-                    what: format!(
-                        "crc32c level `hardware` needs CPU feature {}",
-                        hardware::FEATURE
-                    ),
-                    next: "choose crc32c `auto`, `slicing8` or `bytewise`".to_owned(),
-                });
-            }
+        let support = portable(level).map_or_else(|| hardware::support(level), Support::Here);
+        let lack = match support {
+            Support::Here(function) => return Ok(Self { level, function }),
+            Support::Lacking(feature) => format!("needs CPU feature {feature}"),
+            Support::Foreign => "belongs to another CPU architecture".to_owned(),
         };
-        Ok(Self { level, function })
+        Err(PrimitiveError::Missing {
+            what: format!("crc32c level `{}` {lack}", level.name()),
+            next: "choose crc32c `auto`, `slicing8` or `bytewise`".to_owned(),
+        })
     }
 
     /// The level that is really used.

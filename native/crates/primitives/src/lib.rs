@@ -20,7 +20,7 @@ pub mod pages;
 pub mod smaps;
 
 pub use clock::Clock;
-pub use crc32c::{Crc32c, Crc32cLevel};
+pub use crc32c::{Crc32c, Crc32cChoice, Crc32cLevel};
 pub use error::PrimitiveError;
 pub use hint::Hint;
 pub use locks::{Contention, LockKind, LockTable, RawLock, Waiter};

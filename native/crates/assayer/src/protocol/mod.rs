@@ -92,7 +92,8 @@
 //! # Verb `micro`: one primitive alone
 //!
 //! The same request and messages, but `parts` has `hint`, `lock`, `spin_limit`, `padding`, `pages`,
-//! `repeat_every` and `"crc32c": "auto"|"bytewise"|"slicing8"|"hardware"`, and `workload` is
+//! `repeat_every` and `"crc32c": "auto"|"misdispatched"|"bytewise"|"slicing8"|"hardware"|
+//! "hardware-3way"|"pclmul"|"pmull"|"vpclmul"|"fusion"`, and `workload` is
 //!
 //! * `{"kind": "lock", "locks": "one"|"each", "hold": 4, "gap": 20}`: one operation takes a lock,
 //!   does `hold` multiply-adds on what it guards, releases it and does `gap` more. `each` gives
@@ -101,7 +102,9 @@
 //!   the locks add up.
 //! * `{"kind": "crc32c", "buffer_bytes": 16384}`: one operation is the CRC32C of a buffer, each
 //!   thread's own. The kind is `crc32c`, contention is empty. `checksum_ok`: every value was the
-//!   bytewise one. A level the CPU lacks is "missing".
+//!   bytewise one. A level the CPU lacks is "missing". `auto` is the fastest level of this CPU for
+//!   the buffer's length; `misdispatched` looks for the instructions of another architecture and
+//!   so ends at `bytewise`. The manifest names the level that runs, never the dispatch.
 //!
 //! The manifest has `hint`, `lock`, `spin_limit`, `padding`, `lock_stride_bytes` and `hint_ns` for
 //! `lock`, `crc32c` for `crc32c`, and for both `pages`, `repeat_every`, `threads`, `cpus`,

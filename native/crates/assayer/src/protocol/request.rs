@@ -1,7 +1,7 @@
 //! What a request may contain. Types only; `protocol` has the meaning.
 
 use assay_engine::DataCacheKind;
-use assay_primitives::{Crc32cLevel, Hint, LockKind, PageMode};
+use assay_primitives::{Crc32cChoice, Hint, LockKind, PageMode};
 use assay_workload::{Chooser, Mix};
 use serde::{Deserialize, Deserializer};
 
@@ -215,23 +215,22 @@ pub struct MicroParts {
     pub pages: PageMode,
     pub repeat_every: u64,
     #[serde(deserialize_with = "crc32c")]
-    pub crc32c: Crc32cLevel,
+    pub crc32c: Crc32cChoice,
 }
 
 impl Default for MicroParts {
     fn default() -> Self {
         let EngineParts { hint, lock, spin_limit, padding, pages, repeat_every, .. } =
             EngineParts::default();
-        let crc32c = Crc32cLevel::best();
+        let crc32c = Crc32cChoice::Auto;
         Self { hint, lock, spin_limit, padding, pages, repeat_every, crc32c }
     }
 }
 
-/// A level, or `auto` for the best one of this CPU.
-fn crc32c<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Crc32cLevel, D::Error> {
-    let mut choices = vec![("auto", Crc32cLevel::best())];
-    choices.extend(Crc32cLevel::ALL.map(|level| (level.name(), level)));
-    named(deserializer, &choices, |(name, _)| name).map(|(_, level)| level)
+/// A level, or one of the dispatches that choose it.
+fn crc32c<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Crc32cChoice, D::Error> {
+    let choices: Vec<_> = Crc32cChoice::all().collect();
+    named(deserializer, &choices, |(name, _)| name).map(|(_, choice)| choice)
 }
 
 /// `workload` of `micro`.

@@ -36,7 +36,7 @@ pub fn run(
     let clock = Clock::calibrated();
     output.write("phase", &Phase { name: "load" })?;
     let started = Instant::now();
-    let crc32c = Crc32c::new(parts.crc32c)?;
+    let crc32c = Crc32c::new(parts.crc32c.level(bytes))?;
     let room = schedule.threads * (bytes.next_multiple_of(BUFFER_ALIGNMENT) + BUFFER_ALIGNMENT);
     let arena = Arena::new(room, parts.pages)?;
     if request.check_only {

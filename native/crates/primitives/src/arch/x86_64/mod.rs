@@ -1,4 +1,5 @@
-//! x86-64: the `pause` hint, the time-stamp counter, the SSE4.2 CRC32C.
+//! x86-64: the `pause` hint, the time-stamp counter, CRC32C by SSE4.2, PCLMULQDQ and
+//! AVX-512 VPCLMULQDQ.
 
 pub mod clock;
 pub mod crc32c;

@@ -1,4 +1,4 @@
-//! CRC32C (Castagnoli, reflected polynomial 0x82F63B78) in software, in two speeds.
+//! CRC32C in software, in two speeds.
 //!
 //! `bytewise` is the slow obvious twin that every other level is tested against, and the code that
 //! a wrong dispatch falls back to in the field. `slicing8` takes eight bytes a step by eight tables
@@ -8,7 +8,7 @@
 //! Both are exported under their own symbols so that a census of the running binary can prove which
 //! one was called.
 
-const POLYNOMIAL: u32 = 0x82F6_3B78;
+use super::POLYNOMIAL;
 
 /// `TABLES[k][b]`: the CRC of byte `b` followed by `k` zero bytes.
 static TABLES: [[u32; 256]; 8] = make_tables();
