@@ -27,6 +27,9 @@ test: install
 
 test-native:
 	cargo test --manifest-path native/Cargo.toml --release --locked --quiet
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=native/target/loom cargo test \
+	    --manifest-path native/Cargo.toml --release --locked --quiet --test loom \
+	    -p assay-index -p assay-log
 
 # Cross-built, run under qemu: behaviour, never time.
 test-aarch64:

@@ -182,14 +182,27 @@ impl Waiter {
     #[inline(always)]
     pub fn with<L: RawLock, T>(&mut self, lock: &L, body: impl FnOnce() -> T) -> T {
         let token = L::Token::default();
-        self.counts.grabs += 1;
-        if let Err(argument) = lock.enter(&token) {
-            self.wait(core::ptr::from_ref(lock).cast(), argument);
-        }
+        // SAFETY: the token is fresh and stays in place until `leave` below.
+        unsafe { self.take(lock, &token) };
         let result = body();
-        // SAFETY: `enter` or the slow path took the lock with this token, which stayed in place.
+        // SAFETY: `take` took the lock with this token, which stayed in place.
         unsafe { lock.leave(&token) };
         result
+    }
+
+    /// Takes `lock` and leaves its release to the caller (`RawLock::leave`): for latch coupling,
+    /// where holding times overlap without nesting. The lock must be one of the kind this waiter
+    /// was made for.
+    ///
+    /// # Safety
+    /// `token` is fresh (never used before), and neither moves nor dies before `leave` was called
+    /// with it.
+    #[inline(always)]
+    pub unsafe fn take<L: RawLock>(&mut self, lock: &L, token: &L::Token) {
+        self.counts.grabs += 1;
+        if let Err(argument) = lock.enter(token) {
+            self.wait(core::ptr::from_ref(lock).cast(), argument);
+        }
     }
 
     #[cold]

@@ -1,0 +1,51 @@
+//! One thread's side of its calls: how it waits for latches, and what it met.
+
+use assay_primitives::{Contention, Waiter};
+
+use crate::sync;
+
+/// The node changed, or was being changed, while it was read: begin again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart;
+
+/// One try at an optimistic operation.
+pub type Attempt<T> = Result<T, Restart>;
+
+/// Kept by each thread, passed to each call. Counts are the thread's own and never shared.
+#[derive(Debug)]
+pub struct Caller {
+    pub(crate) waiter: Waiter,
+    restarts: u64,
+}
+
+impl Caller {
+    /// A caller that has met nothing yet. The waiter is of the lock kind that the index was built
+    /// with; an index without latches does not use it.
+    pub fn new(waiter: Waiter) -> Self {
+        Self { waiter, restarts: 0 }
+    }
+
+    /// What it met at latches.
+    pub fn contention(&self) -> Contention {
+        self.waiter.counts()
+    }
+
+    /// How often an optimistic operation began again because of another thread.
+    pub fn restarts(&self) -> u64 {
+        self.restarts
+    }
+
+    /// Attempts until it succeeds.
+    #[inline]
+    pub(crate) fn retry<T>(&mut self, mut attempt: impl FnMut() -> Attempt<T>) -> T {
+        let mut round = 0;
+        loop {
+            if let Ok(result) = attempt() {
+                return result;
+            }
+            self.restarts += 1;
+            sync::relax(round);
+            round += 1;
+        }
+    }
+}

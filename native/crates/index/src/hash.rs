@@ -1,0 +1,229 @@
+//! A latch-free hash index of fixed capacity: open addressing, linear probing, two words a slot.
+//!
+//! | key word | value word | meaning |
+//! |---|---|---|
+//! | `NO_KEY` | `NO_REFERENCE` | free |
+//! | k | `NO_REFERENCE` | claimed for k for ever; k is absent (not yet inserted, or removed) |
+//! | k | r | k is there with reference r |
+//!
+//! A slot goes to a key by one compare-and-swap of the key word and never to another, so keys do
+//! not move, a probe ends at the first free slot, and a key is there exactly if its value word says
+//! so: inserting and removing are one compare-and-swap of that word. The price is that capacity
+//! counts every key *ever* inserted; a table that keeps getting new keys fills up (`Full`). The key
+//! `u64::MAX`, which marks free slots, has a slot of its own beside the others.
+//!
+//! Phantoms: each segment of 64 slots has a version. A miss reads the version of the segment where
+//! its probe ended and then looks again. An insert advances, after its change and before it
+//! returns, the version of every segment that its probe touched, not only of the last: another key
+//! may have claimed the slot where a miss ended without having advanced anything yet.
+//!
+//! Not here: growth, deletion of slots, order. A scan is [`IndexError::Unordered`].
+
+use core::ops::RangeInclusive;
+
+use crate::caller::Restart;
+use crate::sync::{AtomicU64, Ordering};
+use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
+
+const NO_KEY: u64 = u64::MAX;
+/// Slots that share a version: 1 KiB, as a tree's node.
+#[cfg(not(loom))]
+const SEGMENT: usize = 64;
+/// Loom pays for every word.
+#[cfg(loom)]
+const SEGMENT: usize = 2;
+
+/// The index of kind "hash".
+pub struct HashIndex {
+    /// A power of two, and one more for the key `NO_KEY`.
+    slots: Box<[Slot]>,
+    versions: Box<[AtomicU64]>,
+    mask: usize,
+}
+
+#[repr(C, align(16))]
+struct Slot {
+    key: AtomicU64,
+    value: AtomicU64,
+}
+
+/// Where a probe ended.
+enum Probe {
+    /// At the key's own slot.
+    Own(usize),
+    /// At a free slot, where the key would go.
+    Free(usize),
+}
+
+impl HashIndex {
+    /// A table with room for `capacity` keys at up to three quarters full.
+    pub fn new(capacity: usize) -> Self {
+        let count = (capacity.saturating_mul(4) / 3 + 1).next_power_of_two().max(SEGMENT);
+        let free = || Slot { key: AtomicU64::new(NO_KEY), value: AtomicU64::new(NO_REFERENCE) };
+        Self {
+            slots: (0..=count).map(|_| free()).collect(),
+            versions: (0..=count / SEGMENT).map(|_| AtomicU64::new(0)).collect(),
+            mask: count - 1,
+        }
+    }
+
+    /// The slots from the key's home on, each once.
+    #[inline(always)]
+    fn places(&self, key: u64) -> impl Iterator<Item = usize> {
+        let home = mix(key) as usize;
+        (0..=self.mask).map(move |step| home.wrapping_add(step) & self.mask)
+    }
+
+    /// `None` when every slot belongs to another key.
+    #[inline(always)]
+    fn probe(&self, key: u64) -> Option<Probe> {
+        if key == NO_KEY {
+            return Some(Probe::Own(self.mask + 1));
+        }
+        for place in self.places(key) {
+            match self.slots[place].key.load(Ordering::Relaxed) {
+                NO_KEY => return Some(Probe::Free(place)),
+                other if other == key => return Some(Probe::Own(place)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The slot of a key, taking a free one if it has none. Claiming changes no value and so no
+    /// set of keys.
+    fn claim(&self, key: u64) -> Result<usize, IndexError> {
+        loop {
+            match self.probe(key).ok_or(IndexError::Full)? {
+                Probe::Own(place) => return Ok(place),
+                Probe::Free(place) => {
+                    let word = &self.slots[place].key;
+                    let taken =
+                        word.compare_exchange(NO_KEY, key, Ordering::Relaxed, Ordering::Relaxed);
+                    if taken.is_ok() {
+                        return Ok(place);
+                    }
+                }
+            }
+        }
+    }
+
+    fn version(&self, place: usize) -> u64 {
+        self.versions[place / SEGMENT].load(Ordering::Acquire)
+    }
+
+    /// Advances the version of one segment.
+    fn advance(&self, segment: usize, nodes: &mut NodeSet) {
+        let before = self.versions[segment].fetch_add(1, Ordering::AcqRel);
+        let seen = |version| NodeVersion { node: segment as u64, version };
+        let now = seen(before.wrapping_add(1));
+        nodes.changed(NodeChange { was: seen(before), now, upper: None });
+    }
+
+    /// Advances the versions of all segments from the key's home to its slot.
+    fn advance_path(&self, key: u64, place: usize, nodes: &mut NodeSet) {
+        let last = place / SEGMENT;
+        if key != NO_KEY {
+            let segments = (self.mask + 1) / SEGMENT;
+            let mut segment = (mix(key) as usize & self.mask) / SEGMENT;
+            while segment != last {
+                self.advance(segment, nodes);
+                segment = (segment + 1) % segments;
+            }
+        }
+        self.advance(last, nodes);
+    }
+}
+
+/// The finaliser of MurmurHash3 (Austin Appleby, public domain): each bit of the key reaches each
+/// bit of the result. Different keys stay different.
+#[inline(always)]
+fn mix(key: u64) -> u64 {
+    let key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    key ^ (key >> 33)
+}
+
+impl Index for HashIndex {
+    #[inline]
+    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        caller.retry(|| {
+            let Some(probe) = self.probe(key) else { return Ok(None) };
+            let (Probe::Own(place) | Probe::Free(place)) = probe;
+            let slot = &self.slots[place];
+            if let Probe::Own(_) = probe {
+                let found = slot.value.load(Ordering::Acquire);
+                if found != NO_REFERENCE {
+                    return Ok(Some(found));
+                }
+            }
+            // The version first, then the slot once more: the miss is no older than the version.
+            let version = self.version(place);
+            let missed = match probe {
+                Probe::Own(_) => slot.value.load(Ordering::Relaxed) == NO_REFERENCE,
+                Probe::Free(_) => slot.key.load(Ordering::Relaxed) == NO_KEY,
+            };
+            if !missed {
+                return Err(Restart);
+            }
+            nodes.saw((place / SEGMENT) as u64, version);
+            Ok(None)
+        })
+    }
+
+    fn insert(
+        &self,
+        key: u64,
+        reference: u64,
+        _: &mut Caller,
+        nodes: &mut NodeSet,
+    ) -> Result<bool, IndexError> {
+        assert_ne!(reference, NO_REFERENCE, "this value is not a row reference");
+        let place = self.claim(key)?;
+        let word = &self.slots[place].value;
+        let (new, failed) = (Ordering::Release, Ordering::Relaxed);
+        if word.compare_exchange(NO_REFERENCE, reference, new, failed).is_err() {
+            return Ok(false);
+        }
+        self.advance_path(key, place, nodes);
+        Ok(true)
+    }
+
+    fn remove(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        loop {
+            // A miss is reported by `find`; after a hit the key's slot is its own for ever.
+            self.find(key, caller, nodes)?;
+            let Some(Probe::Own(place)) = self.probe(key) else { continue };
+            let found = self.slots[place].value.swap(NO_REFERENCE, Ordering::AcqRel);
+            if found != NO_REFERENCE {
+                self.advance(place / SEGMENT, nodes);
+                return Some(found);
+            }
+        }
+    }
+
+    fn scan(
+        &self,
+        _: RangeInclusive<u64>,
+        _: &mut Caller,
+        _: &mut NodeSet,
+        _: &mut Visit<'_>,
+    ) -> Result<(), IndexError> {
+        Err(IndexError::Unordered)
+    }
+
+    fn scan_back(
+        &self,
+        _: RangeInclusive<u64>,
+        _: &mut Caller,
+        _: &mut NodeSet,
+        _: &mut Visit<'_>,
+    ) -> Result<(), IndexError> {
+        Err(IndexError::Unordered)
+    }
+
+    fn validate(&self, seen: NodeVersion) -> bool {
+        let version = self.versions.get(seen.node as usize);
+        version.is_some_and(|version| version.load(Ordering::Acquire) == seen.version)
+    }
+}

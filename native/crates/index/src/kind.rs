@@ -1,0 +1,58 @@
+//! The registry: which indexes there are, and the one place that names the types.
+
+use assay_primitives::locks::{FutexLock, McsLock, TicketLock, WordLock};
+use assay_primitives::{LockKind, RawLock};
+
+use crate::{HashIndex, Index, LatchedTree, OptimisticTree};
+
+/// The kinds of index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    /// A B+tree with a latch per node.
+    Latched,
+    /// A B+tree with optimistic lock coupling.
+    Optimistic,
+    /// A latch-free hash table.
+    Hash,
+}
+
+impl IndexKind {
+    /// Every kind.
+    pub const ALL: [IndexKind; 3] = [IndexKind::Latched, IndexKind::Optimistic, IndexKind::Hash];
+
+    /// The name used in requests and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexKind::Latched => "latched",
+            IndexKind::Optimistic => "optimistic",
+            IndexKind::Hash => "hash",
+        }
+    }
+
+    /// Whether it can be scanned.
+    pub fn is_ordered(self) -> bool {
+        self != IndexKind::Hash
+    }
+}
+
+/// An empty index. `lock` is for latches and `capacity` (distinct keys ever) for the hash index;
+/// the other kinds do not use them.
+pub fn build(kind: IndexKind, lock: LockKind, capacity: usize) -> Box<dyn Index> {
+    match kind {
+        IndexKind::Latched => latched(lock),
+        IndexKind::Optimistic => Box::new(OptimisticTree::new()),
+        IndexKind::Hash => Box::new(HashIndex::new(capacity)),
+    }
+}
+
+fn latched(lock: LockKind) -> Box<dyn Index> {
+    fn tree<L: RawLock>() -> Box<dyn Index> {
+        Box::new(LatchedTree::<L>::new())
+    }
+    match lock {
+        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => tree::<WordLock>(),
+        LockKind::Ticket => tree::<TicketLock>(),
+        LockKind::Mcs => tree::<McsLock>(),
+        LockKind::Futex => tree::<FutexLock>(),
+    }
+}

@@ -1,0 +1,288 @@
+//! A B+tree with a latch per node, coupled: the child's is taken before the parent's is released.
+//!
+//! Latches are exclusive, also for readers, because the locks of `assay-primitives` are: there are
+//! no shared latches here. So every operation takes the root's latch, which is what optimistic lock
+//! coupling was invented against and what a study can show with any kind of lock.
+//!
+//! Node, search and splits are the optimistic tree's: nodes met full on the way down of an insert
+//! are split at once while the parent is still latched; nodes are never freed or merged while the
+//! tree lives. Latches are taken from the top down, two at a time: there is no deadlock. A leaf
+//! has a version beside its latch, for node sets alone.
+//!
+//! Source: Bayer and Schkolnick, "Concurrency of Operations on B-Trees" (Acta Informatica 9, 1977).
+
+use core::ops::RangeInclusive;
+
+use assay_primitives::{RawLock, Waiter};
+
+use crate::arena::{Nodes, ROOT};
+use crate::node::{self, Body};
+use crate::scan::{self, Leaves, SeenLeaf};
+use crate::sync::{AtomicU64, Ordering};
+use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
+
+/// More levels than any tree gets: 4 million nodes with 30 entries each make five.
+const LEVELS: usize = 12;
+
+type Node<L> = node::Node<Latch<L>>;
+type Tokens<L> = [<L as RawLock>::Token; LEVELS];
+
+/// The index of kind "latched".
+pub struct LatchedTree<L> {
+    nodes: Nodes<Latch<L>>,
+}
+
+/// A node's latch, and how often its set of keys changed.
+pub struct Latch<L> {
+    lock: L,
+    version: AtomicU64,
+}
+
+impl<L: RawLock> Default for Latch<L> {
+    fn default() -> Self {
+        // SAFETY: a `RawLock` is eight bytes that are a free lock when all of them are zero.
+        let lock = unsafe { core::mem::zeroed() };
+        Self { lock, version: AtomicU64::new(0) }
+    }
+}
+
+/// A node whose latch is held; dropping it releases.
+struct Held<'a, L: RawLock> {
+    id: u64,
+    node: &'a Node<L>,
+    token: &'a L::Token,
+}
+
+impl<L: RawLock> Held<'_, L> {
+    fn body(&self) -> &Body {
+        &self.node.body
+    }
+
+    /// Nobody else writes the version while the latch is held.
+    fn seen(&self) -> NodeVersion {
+        NodeVersion { node: self.id, version: self.node.head.version.load(Ordering::Relaxed) }
+    }
+
+    /// Advances the version, of which others may learn before the latch is released.
+    fn change(&self) -> NodeChange {
+        let was = self.seen();
+        let now = NodeVersion { node: self.id, version: was.version.wrapping_add(1) };
+        self.node.head.version.store(now.version, Ordering::Release);
+        NodeChange { was, now, upper: None }
+    }
+}
+
+impl<L: RawLock> Drop for Held<'_, L> {
+    fn drop(&mut self) {
+        // SAFETY: `hold` took the latch with this token, which is borrowed and so has not moved.
+        unsafe { self.node.head.lock.leave(self.token) };
+    }
+}
+
+fn tokens<L: RawLock>() -> Tokens<L> {
+    core::array::from_fn(|_| L::Token::default())
+}
+
+impl<L: RawLock> LatchedTree<L> {
+    /// An empty tree.
+    pub fn new() -> Self {
+        Self { nodes: Nodes::new() }
+    }
+
+    /// Latches a node. Numbers come from nodes that were latched, so the node exists.
+    ///
+    /// # Safety
+    /// `token` is fresh, and the result is dropped before `token` dies, not forgotten.
+    unsafe fn hold<'a>(&'a self, id: u64, waiter: &mut Waiter, token: &'a L::Token) -> Held<'a, L> {
+        let node = self.nodes.get(id).expect("links name existing nodes");
+        // SAFETY: the caller's promise; `Held` borrows the token until it releases the latch.
+        unsafe { waiter.take(&node.head.lock, token) };
+        Held { id, node, token }
+    }
+
+    /// Latches the leaf that covers a key.
+    ///
+    /// # Safety
+    /// `tokens` are fresh, and the result is dropped before they die, not forgotten.
+    unsafe fn leaf<'a>(
+        &'a self,
+        key: u64,
+        waiter: &mut Waiter,
+        tokens: &'a Tokens<L>,
+    ) -> Held<'a, L> {
+        // SAFETY: the caller's promise, here and below; each level has a token of its own.
+        let mut at = unsafe { self.hold(ROOT, waiter, &tokens[0]) };
+        for token in &tokens[1..] {
+            if at.body().is_leaf() {
+                break;
+            }
+            // SAFETY: as above. The assignment releases the parent once the child is latched.
+            at = unsafe { self.hold(at.body().child(key), waiter, token) };
+        }
+        debug_assert!(at.body().is_leaf());
+        at
+    }
+
+    /// Inserts, or splits the first full node on the way and says `None`.
+    fn try_insert(
+        &self,
+        key: u64,
+        reference: u64,
+        waiter: &mut Waiter,
+        nodes: &mut NodeSet,
+    ) -> Result<Option<bool>, IndexError> {
+        let tokens = tokens::<L>();
+        let mut parent: Option<Held<'_, L>> = None;
+        // SAFETY: the tokens are fresh, used once each, and outlive what borrows them.
+        let mut at = unsafe { self.hold(ROOT, waiter, &tokens[0]) };
+        let mut level = 0;
+        while !at.body().is_leaf() && !at.body().is_full() {
+            level += 1;
+            // A node with room keeps a split of its child from going further up.
+            drop(parent.take());
+            // SAFETY: as above.
+            let child = unsafe { self.hold(at.body().child(key), waiter, &tokens[level]) };
+            parent = Some(core::mem::replace(&mut at, child));
+        }
+        if at.body().is_leaf() {
+            let Err(place) = at.body().position(key) else { return Ok(Some(false)) };
+            if !at.body().is_full() {
+                at.body().insert_at(place, key, reference);
+                nodes.changed(at.change());
+                return Ok(Some(true));
+            }
+        }
+        let change = match parent {
+            Some(parent) => self.split_child(&parent, &at)?,
+            None => self.split_root(&at)?,
+        };
+        nodes.changed(change);
+        Ok(None)
+    }
+
+    fn split_child(
+        &self,
+        parent: &Held<'_, L>,
+        at: &Held<'_, L>,
+    ) -> Result<NodeChange, IndexError> {
+        let (upper_id, upper) = self.nodes.add()?;
+        at.body().split(&upper.body, upper_id, parent.body());
+        Ok(NodeChange { upper: Some(unused(upper_id)), ..at.change() })
+    }
+
+    fn split_root(&self, root: &Held<'_, L>) -> Result<NodeChange, IndexError> {
+        let (lower_id, lower) = self.nodes.add()?;
+        let (upper_id, upper) = self.nodes.add()?;
+        root.body().split_root((lower_id, &lower.body), (upper_id, &upper.body));
+        let was = root.change().was;
+        Ok(NodeChange { was, now: unused(lower_id), upper: Some(unused(upper_id)) })
+    }
+
+    fn with_leaf<T>(
+        &self,
+        key: u64,
+        caller: &mut Caller,
+        body: impl FnOnce(&Held<'_, L>) -> T,
+    ) -> T {
+        let tokens = tokens::<L>();
+        // SAFETY: the tokens are fresh and outlive the leaf, which is dropped here.
+        let leaf = unsafe { self.leaf(key, &mut caller.waiter, &tokens) };
+        body(&leaf)
+    }
+}
+
+/// The version of a node that has never been changed.
+fn unused(node: u64) -> NodeVersion {
+    NodeVersion { node, version: 0 }
+}
+
+impl<L: RawLock> Default for LatchedTree<L> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<L: RawLock> Leaves for LatchedTree<L> {
+    fn leaf_of(&self, key: u64, range: (u64, u64), caller: &mut Caller) -> SeenLeaf {
+        self.with_leaf(key, caller, |leaf| copied(leaf, range))
+    }
+
+    fn leaf_at(&self, node: u64, range: (u64, u64), caller: &mut Caller) -> SeenLeaf {
+        let token = L::Token::default();
+        // SAFETY: the token is fresh and outlives the leaf, which is dropped here.
+        let leaf = unsafe { self.hold(node, &mut caller.waiter, &token) };
+        copied(&leaf, range)
+    }
+}
+
+fn copied<L: RawLock>(leaf: &Held<'_, L>, (from, to): (u64, u64)) -> SeenLeaf {
+    let NodeVersion { node, version } = leaf.seen();
+    SeenLeaf { node, version, copy: leaf.body().copy(from, to) }
+}
+
+impl<L: RawLock> Index for LatchedTree<L> {
+    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        self.with_leaf(key, caller, |leaf| match leaf.body().position(key) {
+            Ok(place) => Some(leaf.body().slot(place)),
+            Err(_) => {
+                nodes.saw(leaf.id, leaf.seen().version);
+                None
+            }
+        })
+    }
+
+    fn insert(
+        &self,
+        key: u64,
+        reference: u64,
+        caller: &mut Caller,
+        nodes: &mut NodeSet,
+    ) -> Result<bool, IndexError> {
+        assert_ne!(reference, NO_REFERENCE, "this value is not a row reference");
+        loop {
+            if let Some(new) = self.try_insert(key, reference, &mut caller.waiter, nodes)? {
+                return Ok(new);
+            }
+        }
+    }
+
+    fn remove(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        self.with_leaf(key, caller, |leaf| {
+            let Ok(place) = leaf.body().position(key) else {
+                nodes.saw(leaf.id, leaf.seen().version);
+                return None;
+            };
+            let reference = leaf.body().slot(place);
+            leaf.body().remove_at(place);
+            nodes.changed(leaf.change());
+            Some(reference)
+        })
+    }
+
+    fn scan(
+        &self,
+        range: RangeInclusive<u64>,
+        caller: &mut Caller,
+        nodes: &mut NodeSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), IndexError> {
+        scan::ascending(self, range, caller, nodes, visit);
+        Ok(())
+    }
+
+    fn scan_back(
+        &self,
+        range: RangeInclusive<u64>,
+        caller: &mut Caller,
+        nodes: &mut NodeSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), IndexError> {
+        scan::descending(self, range, caller, nodes, visit);
+        Ok(())
+    }
+
+    fn validate(&self, seen: NodeVersion) -> bool {
+        let version = |node: &Node<L>| node.head.version.load(Ordering::Acquire);
+        self.nodes.get(seen.node).is_some_and(|node| version(node) == seen.version)
+    }
+}

@@ -1,0 +1,161 @@
+//! Each index does what a `BTreeMap` does, on random operations.
+#![cfg(not(loom))]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use assay_index::{Index, IndexError, IndexKind, NodeSet};
+use proptest::prelude::*;
+use support::{caller, every_index, scanned};
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Insert(u64, u64),
+    Remove(u64),
+    Find(u64),
+    Scan(RangeInclusive<u64>, bool),
+    /// A run of neighbouring keys, so that nodes fill and split.
+    Fill(u64, u64),
+}
+
+/// Few different keys, so that operations meet, and the ends of the key space.
+fn key() -> impl Strategy<Value = u64> {
+    prop_oneof![8 => 0..3000_u64, 1 => (0..4_u64).prop_map(|back| u64::MAX - back)]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        4 => (key(), 0..u64::MAX).prop_map(|(key, reference)| Operation::Insert(key, reference)),
+        3 => key().prop_map(Operation::Remove),
+        2 => key().prop_map(Operation::Find),
+        1 => (key(), key(), any::<bool>()).prop_map(|(from, to, back)| {
+            Operation::Scan(from..=to, back)
+        }),
+        1 => (0..3000_u64, 1..200_u64).prop_map(|(from, count)| Operation::Fill(from, count)),
+    ]
+}
+
+fn expected(model: &BTreeMap<u64, u64>, range: RangeInclusive<u64>, back: bool) -> Vec<(u64, u64)> {
+    if range.is_empty() {
+        return Vec::new();
+    }
+    let mut entries: Vec<_> = model.range(range).map(|(&key, &row)| (key, row)).collect();
+    if back {
+        entries.reverse();
+    }
+    entries
+}
+
+fn insert(model: &mut BTreeMap<u64, u64>, key: u64, reference: u64) -> bool {
+    let new = !model.contains_key(&key);
+    model.entry(key).or_insert(reference);
+    new
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_index_does_what_a_map_does(
+        operations in proptest::collection::vec(operation(), 1..400),
+    ) {
+        for (name, kind, lock, index) in every_index(8192) {
+            let mut caller = caller(lock);
+            let mut model = BTreeMap::new();
+            let ignore = &mut NodeSet::untracked();
+            for operation in operations.clone() {
+                match operation {
+                    Operation::Insert(key, reference) => prop_assert_eq!(
+                        index.insert(key, reference, &mut caller, ignore),
+                        Ok(insert(&mut model, key, reference)), "{} {}", name, key
+                    ),
+                    Operation::Remove(key) => prop_assert_eq!(
+                        index.remove(key, &mut caller, ignore), model.remove(&key), "{}", name
+                    ),
+                    Operation::Find(key) => prop_assert_eq!(
+                        index.find(key, &mut caller, ignore), model.get(&key).copied(), "{}", name
+                    ),
+                    Operation::Fill(from, count) => for key in from..from + count {
+                        prop_assert_eq!(
+                            index.insert(key, key ^ 1, &mut caller, ignore).map(|_| ()), Ok(())
+                        );
+                        insert(&mut model, key, key ^ 1);
+                    },
+                    Operation::Scan(range, back) if kind.is_ordered() => prop_assert_eq!(
+                        scanned(index.as_ref(), range.clone(), back, &mut caller, ignore),
+                        expected(&model, range, back), "{}", name
+                    ),
+                    Operation::Scan(..) => {}
+                }
+            }
+            for (&key, &reference) in &model {
+                prop_assert_eq!(index.find(key, &mut caller, ignore), Some(reference));
+            }
+        }
+    }
+}
+
+#[test]
+fn three_levels_hold_everything_in_order() {
+    const KEYS: u64 = 100_000;
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    for (name, kind, lock, index) in every_index(KEYS as usize) {
+        let (caller, ignore) = (&mut caller(lock), &mut NodeSet::untracked());
+        for number in 0..KEYS {
+            let key = number.wrapping_mul(ODD);
+            assert_eq!(index.insert(key, number, caller, ignore), Ok(true), "{name}");
+        }
+        for number in 0..KEYS {
+            assert_eq!(index.find(number.wrapping_mul(ODD), caller, ignore), Some(number));
+        }
+        if kind.is_ordered() {
+            let mut model: Vec<_> =
+                (0..KEYS).map(|number| (number.wrapping_mul(ODD), number)).collect();
+            model.sort_unstable();
+            let all = 0..=u64::MAX;
+            assert_eq!(scanned(index.as_ref(), all.clone(), false, caller, ignore), model);
+            model.reverse();
+            assert_eq!(scanned(index.as_ref(), all, true, caller, ignore), model);
+        }
+    }
+}
+
+#[test]
+fn a_scan_ends_when_the_visitor_says_so() {
+    for (name, kind, lock, index) in every_index(1000) {
+        let (caller, ignore) = (&mut caller(lock), &mut NodeSet::untracked());
+        for key in 0..1000 {
+            index.insert(key, key, caller, ignore).unwrap();
+        }
+        let mut visited = 0;
+        let mut five = |_, _| {
+            visited += 1;
+            visited < 5
+        };
+        let result = index.scan(10..=900, caller, ignore, &mut five);
+        let back = index.scan_back(10..=900, caller, ignore, &mut |_, _| false);
+        if kind == IndexKind::Hash {
+            assert_eq!((result, back), (Err(IndexError::Unordered), Err(IndexError::Unordered)));
+        } else {
+            assert_eq!((result, back, visited), (Ok(()), Ok(()), 5), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_full_hash_index_says_so_and_keeps_what_it_has() {
+    let index = assay_index::HashIndex::new(10);
+    let caller = &mut caller(assay_primitives::LockKind::Ttas);
+    let ignore = &mut NodeSet::untracked();
+    for key in 0..64 {
+        assert_eq!(index.insert(key, key, caller, ignore), Ok(true));
+    }
+    assert_eq!(index.insert(64, 64, caller, ignore), Err(IndexError::Full));
+    assert_eq!(index.insert(u64::MAX, 1, caller, ignore), Ok(true));
+    assert_eq!(index.find(64, caller, ignore), None);
+    assert_eq!(index.remove(3, caller, ignore), Some(3));
+    assert_eq!(index.insert(3, 33, caller, ignore), Ok(true));
+    assert!((0..64).all(|key| index.find(key, caller, ignore).is_some()));
+}

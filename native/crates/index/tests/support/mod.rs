@@ -1,0 +1,60 @@
+//! What the tests share: callers, every index there is, and scans into vectors.
+
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+
+use assay_index::{Caller, Index, IndexKind, NodeSet, build};
+use assay_primitives::locks::{Waiter, Waiting};
+use assay_primitives::{Clock, Hint, LockKind};
+
+/// A caller for latches of a kind, with the architecture's usual hint.
+pub fn caller(lock: LockKind) -> Caller {
+    let hint = if cfg!(target_arch = "x86_64") { Hint::Pause } else { Hint::Yield };
+    let waiting = Waiting::new(lock, hint, 1 << 10, clock()).expect("every CPU has this hint");
+    Caller::new(Waiter::new(waiting))
+}
+
+fn clock() -> Clock {
+    static CLOCK: OnceLock<Clock> = OnceLock::new();
+    *CLOCK.get_or_init(Clock::calibrated)
+}
+
+/// Each index once per lock kind that makes a difference, with that kind.
+#[allow(dead_code)]
+pub fn every_index(capacity: usize) -> Vec<(String, IndexKind, LockKind, Box<dyn Index>)> {
+    let locks = |kind| match kind {
+        IndexKind::Latched => LockKind::ALL.to_vec(),
+        _ => vec![LockKind::Ttas],
+    };
+    let all = IndexKind::ALL.into_iter();
+    let pairs = all.flat_map(|kind| locks(kind).into_iter().map(move |lock| (kind, lock)));
+    pairs
+        .map(|(kind, lock)| {
+            let name = format!("{} {}", kind.name(), lock.name());
+            (name, kind, lock, build(kind, lock, capacity))
+        })
+        .collect()
+}
+
+/// The entries of a range, in the order of the visit.
+#[allow(dead_code)]
+pub fn scanned(
+    index: &dyn Index,
+    range: RangeInclusive<u64>,
+    back: bool,
+    caller: &mut Caller,
+    nodes: &mut NodeSet,
+) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let mut visit = |key, reference| {
+        found.push((key, reference));
+        true
+    };
+    let scan = if back {
+        index.scan_back(range, caller, nodes, &mut visit)
+    } else {
+        index.scan(range, caller, nodes, &mut visit)
+    };
+    scan.expect("only ordered indexes are scanned");
+    found
+}
