@@ -30,7 +30,7 @@ from simulated.noise import NOISES, machine
 from simulated.rows import clopper_pearson
 
 from assay.verdict import Rule, judge
-from assay.verdict.best import BestSet, best_set, race_live, settled
+from assay.verdict.best import BestSet, best_set, settled
 from assay.verdict.boundary import looks
 from assay.verdict.signed_rank import SignedRank
 
@@ -92,7 +92,7 @@ def race(machine: Machine) -> tuple[BestSet, int]:
             best = best_set(table, ARMS, SCHEDULE, PLANNED, ALPHA, done)
             if settled(table, ARMS, SCHEDULE, PLANNED, ALPHA, done, MARGIN)[0]:
                 break
-            live = race_live(best, ARMS[0])
+            live = {*best.inside, ARMS[0]}
     return best, machine.used
 
 

@@ -85,7 +85,8 @@ class TestFactorial:
         assert best.sweet_spot == bundle.verdicts().recommended == "cache"
         assert best.pareto[0] == "baseline"
         assert "cache" in best.pareto
-        assert "is better by more than" in best.out["hint"]
+        assert best.out["hint"].by in best.inside
+        assert "is better by more than" in best.out["hint"].sentence
 
     def test_it_recomputes(self, bundle: Bundle) -> None:
         """Best set, simple effects and all."""

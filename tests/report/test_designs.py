@@ -243,7 +243,8 @@ class TestPicturesOfArms:
         assert [p["arm"] for p in group["front"]] == best.pareto
         assert [p["low"] for p in group["front"]] == sorted(p["low"] for p in group["front"])
         assert [r["arm"] for r in said["rows"] if r["sweet"]] == [best.sweet_spot]
-        assert {r["arm"]: r["out"] for r in said["rows"] if r["out"]} == best.out
+        out = {arm: beaten.sentence for arm, beaten in best.out.items()}
+        assert {r["arm"]: r["out"] for r in said["rows"] if r["out"]} == out
 
     def test_arms_of_one_effort_stand_beside_each_other(self, samples: Made) -> None:
         """In the band of their letter, no two in one place."""

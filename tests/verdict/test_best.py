@@ -9,7 +9,7 @@ import pytest
 import race
 from scipy.stats import binom, wilcoxon
 
-from assay.verdict.best import best_set, pareto, race_live, settled, sweet_spot
+from assay.verdict.best import best_set, pareto, settled, sweet_spot
 from assay.verdict.boundary import looks, nominal_levels
 from assay.verdict.signed_rank import SignedRank
 
@@ -274,7 +274,7 @@ def test_it_does_not_matter_whether_arms_that_are_out_go_on_running():
     live, raced = frozenset(ARMS), {}
     for block in range(30):
         raced[block] = {arm: y for arm, y in table[block].items() if arm in live}
-        live = race_live(found(raced, done=block + 1), "baseline")
+        live = {*found(raced, done=block + 1).inside, "baseline"}
     assert found(raced) == found(table)
     assert live == {"a", "baseline"}
     assert "baseline" in raced[29]

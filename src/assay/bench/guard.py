@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.targets import Measured
+from assay.verdict.latency import SATURATED
 
 BUSIEST_CLIENT = 0.80
 """A client thread busier than this, while the server idles, was the limit."""
 
 SERVER_IDLE = 0.05
 LATE_SENDS = 0.01
-ACHIEVED = 0.99
 ERRORS = 0.001
 
 FOREIGN_CPUS = 0.10
@@ -51,7 +51,7 @@ def _client(health: Mapping[str, Any]) -> list[str]:
     if late is not None and late > LATE_SENDS:
         reasons.append(f"the client was the limit: {100 * late:.1f} % of sends were late")
     asked, achieved = health["asked_per_s"], health["achieved_per_s"]
-    if asked is not None and achieved < ACHIEVED * asked and idle > SERVER_IDLE:
+    if asked is not None and achieved < SATURATED * asked and idle > SERVER_IDLE:
         reasons.append(
             f"the client was the limit: {achieved:.0f} of {asked:.0f} operations/s were sent "
             f"while the server's CPUs idled {100 * idle:.0f} %"

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import typer
 
-from assay._errors import DataError, ExitCode, InputError
-from assay._parameters import nearest
-from assay.cli._decided import decision_lines, warning_lines
-from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
-from assay.cli._waiting import Waiting
-from assay.metrics import METRICS, Better, metric
+from assay._errors import DataError, ExitCode
+from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.metrics import Better
+from assay.report.decided import decision_lines, warning_lines
+from assay.report.waiting import Waiting
 from assay.verdict import Decision, decide
-from assay.verdict.decision import listed
-from assay.verdict.runs import Columns
+from assay.verdict.defaults import BASELINE, default_baseline
+from assay.verdict.defaults import directions as directions_of
 from assay.verdict.table_file import read_files
-
-BASELINE = "baseline"
-DIRECTIONS = get_args(Better)
 
 
 @guarded
@@ -53,10 +47,10 @@ def command(
 
     Example: assay decide runs.csv --baseline old --better lower
     """
-    with Waiting() as waiting:
+    with Waiting(story()) as waiting:
         runs = read_files(files, waiting.reading)
-        directions = _directions(better, list(runs))
-        against = _default_baseline(runs) if baseline is None else baseline
+        directions = directions_of(better, list(runs))
+        against = default_baseline(runs) if baseline is None else baseline
         decisions: dict[str, Decision] = {}
         for name, columns in runs.items():
             waiting.deciding(len(decisions) / len(runs))
@@ -79,42 +73,6 @@ def command(
     for name, decision in decisions.items():
         tell(decision_lines(_title(name, *directions[name], against, baseline is None), decision))
     tell(warning_lines(decisions))
-    return None
-
-
-def _default_baseline(runs: Mapping[str, Columns]) -> str:
-    arms = [arm for columns in runs.values() for arm in columns.arms]
-    return BASELINE if BASELINE in arms else arms[0]
-
-
-def _directions(given: Sequence[str], metrics: Sequence[str]) -> dict[str, tuple[Better, bool]]:
-    """Metric -> the direction in which it improves, and whether that is only assumed."""
-    said: dict[str, Better] = {}
-    for text in given:
-        name, _, direction = text.rpartition("=")
-        if direction not in DIRECTIONS:
-            raise InputError(
-                f"--better is {text!r}", next_step="say higher, lower, or METRIC=higher|lower"
-            )
-        if name and name not in metrics:
-            raise InputError(
-                f"--better {text}: there is no metric {name!r}{nearest(name, metrics)}",
-                next_step=f"name one of {listed(metrics)}",
-            )
-        if said.setdefault(name, direction) != direction:
-            raise InputError(f"--better {text} contradicts another --better", next_step="drop one")
-    found: dict[str, tuple[Better, bool]] = {}
-    for name in metrics:
-        known = said.get(name) or said.get("") or _known(name)
-        found[name] = (known or "higher", known is None)
-    return found
-
-
-def _known(name: str) -> Better | None:
-    if name.partition(".")[0] not in METRICS:
-        return None
-    with suppress(ValueError):
-        return metric(name).better
     return None
 
 

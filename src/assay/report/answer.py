@@ -19,7 +19,6 @@ from assay.report.sections import (
     left_race,
     primary,
     slow_runs,
-    told_apart,
 )
 from assay.report.wording import (
     as_measured,
@@ -37,7 +36,7 @@ from assay.verdict.rule import percent
 
 def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     """The sentences of the answer, most important first."""
-    if told := told_apart(verdicts):
+    if told := verdicts.told_apart:
         return [f"There is no answer: {told}.", "Find out why before any of it is believed."]
     if plan.scaling is not None:
         return [s for s in _scales(plan, verdicts) if s]

@@ -16,7 +16,7 @@ from typing import Any
 from assay._units import format_percent
 from assay.changes.declaration import EFFORTS
 from assay.report.rows import LOGARITHMIC_ABOVE, domain
-from assay.report.sections import headline, told_apart
+from assay.report.sections import headline
 from assay.report.wording import Line, interval, is_arm, listed
 from assay.study import Plan
 from assay.verdict.rows import BestRow, Row, Verdicts
@@ -36,7 +36,7 @@ SPREAD = 0.8
 def standing(plan: Plan, verdicts: Verdicts) -> BestRow | None:
     """The best set, where there is one that says something and can be believed."""
     best = verdicts.best
-    if best is None or len(best.inside) + len(best.out) < FEWEST or told_apart(verdicts):
+    if best is None or len(best.inside) + len(best.out) < FEWEST or verdicts.told_apart:
         return None
     return best
 
@@ -58,7 +58,7 @@ def best_lines(plan: Plan, verdicts: Verdicts) -> list[Line]:
     lines = [Line(f"best set: {best.sentence}", "bold")]
     beaten: dict[str, list[str]] = {}
     for arm, why in best.out.items():
-        beaten.setdefault(_winner(why), []).append(arm)
+        beaten.setdefault(why.by, []).append(arm)
     if beaten:
         each = "; ".join(f"by {winner}: {few(arms)}" for winner, arms in beaten.items())
         lines.append(Line(f"  beaten     {each}"))
@@ -73,10 +73,6 @@ def few(names: Sequence[str]) -> str:
     """So many names as a line of a terminal bears."""
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _winner(why: str) -> str:
-    return why.partition(" is better by more than ")[0]
 
 
 def _step(arm: str, effort: str | None, found: Mapping[str, Row], best: BestRow) -> str:
@@ -136,7 +132,7 @@ def _row(plan: Plan, arm: str, effort: str | None, row: Row | None, best: BestRo
         "word": "" if row is None else row.word,
         "front": arm in best.pareto,
         "sweet": arm == best.sweet_spot,
-        "out": best.out.get(arm, ""),
+        "out": best.out[arm].sentence if arm in best.out else "",
     }
 
 

@@ -21,7 +21,6 @@ from assay.report.sections import (
     primary,
     sections,
     slow_runs,
-    told_apart,
 )
 from assay.report.wording import as_measured, estimate, interval, is_arm, label, reading, short
 from assay.study import Plan
@@ -33,7 +32,7 @@ LOGARITHMIC_ABOVE = 1.0
 
 def verdict_groups(plan: Plan, verdicts: Verdicts) -> list[dict[str, Any]]:
     """The verdict tables: a group per case, suite first, and in it a section per kind of row."""
-    told = told_apart(verdicts)
+    told = verdicts.told_apart
     return [
         {"case": name, "heading": heading(plan, name), "sections": found}
         for name, mine in by_case(plan, primary(verdicts))

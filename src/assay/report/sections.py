@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.report.wording import is_lead, kind_of, listed
-from assay.study import SENTINEL, Plan
+from assay.study import Plan
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 
@@ -119,14 +119,6 @@ _PLAIN = re.compile(
 def is_plain(reason: str) -> bool:
     """Whether a reason says no more than word and interval do."""
     return _PLAIN.fullmatch(reason) is not None
-
-
-def told_apart(verdicts: Verdicts) -> str:
-    """What is wrong with a study whose sentinel was told from the baseline; or empty."""
-    for row in verdicts.verdicts:
-        if row.arm == SENTINEL and row.word == "invalid" and row.reason.startswith("the sentinel"):
-            return row.reason.partition("; ")[0]
-    return ""
 
 
 def own_reason(row: Row, told: str) -> str:

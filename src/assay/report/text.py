@@ -28,7 +28,6 @@ from assay.report.sections import (
     primary,
     sections,
     slow_runs,
-    told_apart,
 )
 from assay.report.wording import (
     STYLES,
@@ -63,7 +62,7 @@ def verdict_lines(verdicts: Verdicts, plan: Plan) -> list[Line]:
         Line(about + ("" if plan.scaling else none), "dim"),
         Line(""),
     ]
-    told = told_apart(verdicts)
+    told = verdicts.told_apart
     if told:
         lines += [Line(f"no verdict is valid: {told}", STYLES["invalid"]), Line("")]
     lines += screen_lines(plan, verdicts)

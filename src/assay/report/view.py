@@ -31,7 +31,6 @@ from assay.report.samples import (
 )
 from assay.report.scaling import scaling_view
 from assay.report.screen import screen_view
-from assay.report.sections import told_apart
 from assay.study import Plan
 from assay.verdict.rows import Verdicts
 from assay.verdict.rule import percent
@@ -99,7 +98,7 @@ def _verdicts(bundle: Bundle) -> tuple[Verdicts, bool]:
 def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, str]]:
     """What a reader must know before believing anything below."""
     found = []
-    if told := told_apart(verdicts):
+    if told := verdicts.told_apart:
         text = f"{told}. The numbers stand, no verdict does."
         found.append(("invalid", "No verdict of this study is valid", text))
     if not finished:
@@ -190,7 +189,7 @@ def _metric_section(plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]
         "operations": particulars.operations_text(counted),
         **found,
         "cases": len(plan.cases) > 1,
-        "told_apart": bool(told_apart(verdicts)),
+        "told_apart": bool(verdicts.told_apart),
         "empty": "" if medians or any(found.values()) else "No run counts, so nothing is shown.",
     }
 

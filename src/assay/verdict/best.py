@@ -59,6 +59,9 @@ class Beaten:
     blocks: int
     low: float
 
+    def __str__(self) -> str:
+        return f"{self.by} is better by more than {percent(self.low)} ({self.blocks} blocks)"
+
 
 @dataclass(frozen=True)
 class BestSet:
@@ -127,11 +130,6 @@ def settled(
     if blocks_done >= planned:
         return True, f"the planned {planned} blocks are done; {open_ones}"
     return False, open_ones
-
-
-def race_live(best: BestSet, baseline: str) -> frozenset[str]:
-    """Who runs in the next block of a race: the set, and the baseline whether in it or not."""
-    return frozenset((*best.inside, baseline))
 
 
 def sweet_spot(

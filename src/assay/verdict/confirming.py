@@ -37,6 +37,7 @@ class Ruling:
     size       known from block 8 on; `block_s` is what one of those blocks took, in seconds
     undecided  whether an extension could still decide something
     offset     blocks of a screen, before those that `size` counts
+    told_apart what is wrong with a study whose sentinel has a difference, or empty
     """
 
     rows: list[Row]
@@ -50,6 +51,7 @@ class Ruling:
     screen: ScreenRow | None = None
     best: BestRow | None = None
     scaling: list[ScalingRow] = field(default_factory=list)
+    told_apart: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def confirm(task: Task) -> Ruling:
         best = ranked(task.plan, rows, field_.best()) if field_ is not None else None
     return Ruling(
         rows, size, live, finished, doubts(task.plan, task.blocks, values),
-        block_s=task.block_s, undecided=undecided, best=best,
+        block_s=task.block_s, undecided=undecided, best=best, told_apart=told_apart,
     )  # fmt: skip
 
 
@@ -298,9 +300,7 @@ def _is_race(task: Task) -> bool:
 
 def _left(row: Row, race: BestSet) -> Row:
     """The row of an arm that left the race before it was decided against the baseline."""
-    beaten = race.out[row.arm]
-    reason = f"left the race: {beaten.by} is better by more than {100 * beaten.low:.3g} %"
-    return row.model_copy(update={"reason": f"{reason} ({beaten.blocks} blocks); {row.reason}"})
+    return row.model_copy(update={"reason": f"left the race: {race.out[row.arm]}; {row.reason}"})
 
 
 def _live(

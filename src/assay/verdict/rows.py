@@ -102,15 +102,23 @@ class ScreenRow(Frozen):
     sentence: str
 
 
+class BeatenRow(Frozen):
+    """Why an arm is out of the best set: `by` is better by more than `low`, a fraction."""
+
+    by: str
+    low: float
+    sentence: str
+
+
 class BestRow(Frozen):
     """The arms that may be the best, and the one that costs least.
 
-    `out` says by which arm each other one is beaten; `pareto` lists the arms that no other beats
+    `out` holds the others; `pareto` lists the arms that no other beats
     in both effort and the lower bound of the gain.
     """
 
     inside: list[str]
-    out: dict[str, str]
+    out: dict[str, BeatenRow]
     sweet_spot: str | None
     pareto: list[str]
     sentence: str
@@ -164,4 +172,5 @@ class Verdicts(Frozen):
     scaling: list[ScalingRow]
     recommended: str | None
     stopped: str
+    told_apart: str
     warnings: list[str]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from assay.study import SENTINEL, Plan
 from assay.verdict.best import BestSet, pareto, sweet_spot
-from assay.verdict.rows import SUITE, BestRow, Row
-from assay.verdict.rule import Word, percent
+from assay.verdict.rows import SUITE, BeatenRow, BestRow, Row
+from assay.verdict.rule import Word
 
 
 def ranked(plan: Plan, rows: Sequence[Row], best: BestSet) -> BestRow:
@@ -26,10 +26,7 @@ def ranked(plan: Plan, rows: Sequence[Row], best: BestSet) -> BestRow:
     candidates = helping or [arm for arm in best.inside if arm == plan.baseline]
     return BestRow(
         inside=list(best.inside),
-        out={
-            arm: f"{b.by} is better by more than {percent(b.low)} ({b.blocks} blocks)"
-            for arm, b in best.out.items()
-        },
+        out={a: BeatenRow(by=b.by, low=b.low, sentence=str(b)) for a, b in best.out.items()},
         sweet_spot=sweet_spot(candidates, efforts, lows, changes),
         pareto=list(pareto(efforts, lows, changes)),
         sentence=best.sentence,

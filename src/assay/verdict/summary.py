@@ -79,6 +79,7 @@ def summarise(
         scaling=ruling.scaling,
         recommended=recommended(plan, ruling),
         stopped=stopped,
+        told_apart=ruling.told_apart,
         warnings=[
             *ruling.warnings,
             *([doubt.text] if doubt is not None else []),

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from rich.cells import cell_len
 
-from assay.report import Line
-from assay.report.text import STYLES
+from assay.report.wording import STYLES, Line
 from assay.verdict import Decision, Verdict
 
 HEAD = ("arm", "median", "change, + is better", "estimate", "verdict", "blocks")

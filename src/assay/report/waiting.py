@@ -15,7 +15,6 @@ from rich.live import Live
 from rich.spinner import Spinner
 
 from assay._units import format_duration
-from assay.cli._output import story
 
 WORTH_SHOWING_S = 2.0
 _SURE_AFTER_S = 0.2  # reading so long foretells the rest well enough
@@ -27,10 +26,10 @@ class Waiting:
 
     def __init__(
         self,
-        console: Console | None = None,
+        console: Console,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.console, self.clock = console or story(), clock
+        self.console, self.clock = console, clock
         self.doing = "reading the runs"
         self.began_s = clock()
         self.read_s: float | None = None
