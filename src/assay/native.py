@@ -31,12 +31,12 @@ class Message(BaseModel):
 
 
 class Memory(Message):
-    """Pages behind the data's own mapping, in bytes, read from smaps."""
+    """Pages behind the data's own mapping, in bytes, read from smaps; None where it has none."""
 
-    bytes: int
-    anon_huge_bytes: int
-    private_hugetlb_bytes: int
-    kernel_page_bytes: int
+    bytes: int | None = None
+    anon_huge_bytes: int | None = None
+    private_hugetlb_bytes: int | None = None
+    kernel_page_bytes: int | None = None
     rss_bytes: int | None = None
     page_table_bytes: int | None = None
 
@@ -105,12 +105,21 @@ class Contention(Message):
     wait_s: float
 
 
+class Made(Message):
+    """The census of a function that was compiled at run time, and is in no file."""
+
+    symbol: str
+    instructions: int
+    counts: dict[str, int]
+
+
 class Ran(Message):
-    """A function that was really called, at its address in the file."""
+    """A function that was really called, at its address in the file unless it was `made`."""
 
     role: str
     address: str
     calls: int
+    made: Made | None = None
 
 
 class CpuShare(Message):

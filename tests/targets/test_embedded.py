@@ -28,6 +28,8 @@ def launch(kind: str, workload: str, **settings: Any) -> Launch:
     parameters = {name: p.default for name, p in WORKLOADS[workload].parameters.items()}
     if workload == "ycsb":
         parameters |= {"records": 2000, "fields": 2}
+    if workload == "aggregate":
+        parameters |= {"rows": 1000}
     return Launch(whole | settings, workload, parameters, 1, 0.02, 0.06)
 
 
@@ -65,6 +67,8 @@ CASES = [
     ("engine", "ycsb", "engine.pages", ["4k", "thp"]),
     ("micro", "crc32c", "micro.crc32c", CRC32C_HERE),
     ("micro", "crc32c", "micro.crc32c", ["misdispatched", "hardware"]),
+    ("engine", "aggregate", "engine.plan", list(CATALOGUE["engine.plan"].levels)),
+    ("engine", "aggregate", "engine.rewrite", ["off", "on"]),
     ("engine", "ycsb", "engine.threads", [1, 3]),
     ("micro", "lock", "engine.repeat_every", [0, 33]),
 ]

@@ -15,6 +15,11 @@ from assay._parameters import nearest
 from assay.changes.declaration import Application, Change, Dose, Effort, Level, Prediction
 from assay.changes.witness import Expected, Functions, HugePages, ReadBack, Repeated, Witness
 
+ROWS = frozenset({"ycsb"})
+LOCKED = ROWS | {"lock"}
+QUERIES = frozenset({"aggregate"})
+"""Workloads under which rows are looked up, locks taken, queries planned."""
+
 ENGINE = frozenset({"engine"})
 MICRO = frozenset({"micro"})
 BOTH = ENGINE | MICRO
@@ -29,6 +34,15 @@ LOCKS = ("tas", "ttas", "backoff", "ticket", "mcs", "futex")
 
 PRODUCTS = ("pclmul", "pmull")
 """Carry-less multiplication, as the census writes it on x86-64 and on Arm."""
+
+PLANS = {
+    "row": Expected("assay_plan_row"),
+    "bytecode": Expected("assay_plan_bytecode"),
+    "vectorised": Expected("assay_plan_vectorised"),
+    "cranelift-scalar": Expected("assay_plan_cranelift_scalar", lacks=("vector_add",)),
+    "cranelift-simd": Expected("assay_plan_cranelift_simd", has=("vector_add",)),
+}
+"""What Cranelift made is in no file: its census is of the code in memory."""
 
 CRC32C = {
     "misdispatched": Expected("assay_crc32c_bytewise", lacks=("crc32", *PRODUCTS)),
@@ -67,9 +81,23 @@ def _part(  # a table row: one argument a column
     dose: Dose | None = None,
     needs: Mapping[str, str] | None = None,
     signature: tuple[Prediction, ...] = (),
+    requires: Mapping[str, tuple[Any, ...]] | None = None,
+    workloads: frozenset[str] = frozenset(),
 ) -> Change:
-    levels = _levels(setting, values, needs)
-    return Change(name, text, targets, levels, off, on, witness, effort, dose, signature=signature)
+    return Change(
+        name,
+        text,
+        targets,
+        _levels(setting, values, needs),
+        off,
+        on,
+        witness,
+        effort,
+        dose,
+        requires=requires or {},
+        signature=signature,
+        workloads=workloads,
+    )
 
 
 def _number(
@@ -84,6 +112,7 @@ def _number(
     effort: Effort = "C",
     dose: Dose | None = None,
     requires: Mapping[str, tuple[Any, ...]] | None = None,
+    workloads: frozenset[str] = frozenset(),
 ) -> Change:
     return Change(
         name,
@@ -97,6 +126,7 @@ def _number(
         dose,
         numeric_setting=setting,
         requires=requires or {},
+        workloads=workloads,
     )
 
 
@@ -120,6 +150,7 @@ _CHANGES = (
         effort="A",
         dose=Dose("spins", "spins per operation"),
         signature=(Prediction("contention", "down"),),
+        workloads=LOCKED,
     ),
     _part(
         "engine.lock",
@@ -133,6 +164,7 @@ _CHANGES = (
         effort="C",
         dose=Dose("grabs", "acquisitions per operation"),
         signature=(Prediction("contention", "down"),),
+        workloads=LOCKED,
     ),
     _part(
         "engine.padding",
@@ -150,6 +182,7 @@ _CHANGES = (
             }
         ),
         dose=Dose("grabs", "acquisitions per operation"),
+        workloads=LOCKED,
     ),
     _part(
         "engine.data_cache",
@@ -172,6 +205,7 @@ _CHANGES = (
             Prediction("contention.data_cache", "down"),
             Prediction("spins_per_operation.data_cache", "down"),
         ),
+        workloads=ROWS,
     ),
     _part(
         "engine.pages",
@@ -208,6 +242,7 @@ _CHANGES = (
         on=2048,
         requires={"lock": ("backoff", "futex")},
         dose=Dose("spins", "spins per operation"),
+        workloads=LOCKED,
     ),
     _number(
         "engine.cache_partitions",
@@ -218,6 +253,7 @@ _CHANGES = (
         on=64,
         requires={"data_cache": ("partitioned",)},
         dose=Dose("lookups.data_cache", "look-ups per operation"),
+        workloads=ROWS,
     ),
     _number(
         "engine.repeat_every",
@@ -229,6 +265,30 @@ _CHANGES = (
         witness=Repeated("repeat_every"),
         effort="A",
         dose=Dose("repeats", "repeats per operation"),
+    ),
+    _part(
+        "engine.plan",
+        "how an analytical query is run: interpreted, in batches, or compiled at run time",
+        ENGINE,
+        "plan",
+        {k: k for k in PLANS},
+        off="bytecode",
+        on="cranelift-simd",
+        witness=Functions("plan", PLANS),
+        signature=(Prediction("cpu_per_operation", "down"),),
+        workloads=QUERIES,
+    ),
+    _part(
+        "engine.rewrite",
+        "algebra before planning: SUM(e + k) as SUM(e) + k * COUNT, whatever runs it",
+        ENGINE,
+        "rewrite",
+        {k: k for k in ("off", "on")},
+        off="off",
+        on="on",
+        witness=ReadBack(),
+        signature=(Prediction("cpu_per_operation", "down"),),
+        workloads=QUERIES,
     ),
     _part(
         "micro.crc32c",

@@ -92,7 +92,8 @@ class Change:
 
     `levels` are the named ones; a change with `numeric_setting` takes any number
     that the target allows for that setting. `requires` maps a setting to the
-    values under which the change means anything.
+    values under which the change means anything, and `workloads` names those in
+    which its part runs at all; empty is all of the target's.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Change:
     numeric_setting: str | None = None
     requires: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     signature: tuple[Prediction, ...] = ()
+    workloads: frozenset[str] = frozenset()
 
     def level(self, value: object) -> Level:
         """The level called `value`, or holding that number; ValueError lists what there is."""

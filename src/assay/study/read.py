@@ -229,6 +229,11 @@ class _Reader:
             return None
         for name, level in levels.items():
             self.level_fits(path, section, name, level, cases)
+        for case in cases:
+            if change.workloads and case.workload not in change.workloads:
+                message = f"{change.name} does nothing under workload {case.workload}"
+                known = ", ".join(sorted(change.workloads))
+                self.wrong((*path, "change"), message, f"its part runs under {known}")
         effort = section.effort or change.effort
         requires = tuple(section.requires)
         return Factor(section.name, change, levels, effort, section.absent, requires)

@@ -127,18 +127,20 @@ class EmbeddedServer:
     def evidence(self) -> Mapping[str, Any]:
         assert self._ready is not None, "evidence is shown after the run was measured"
         assert self._result is not None, "evidence is shown after the run was measured"
-        addresses = tuple(r.address for r in self._result.ran)
+        addresses = tuple(r.address for r in self._result.ran if r.made is None)
         executable = self._process["executable"]
         found = _census(str(self._executable), executable["sha256"], addresses)
         return {
             **self._process,
             "executable": {**executable, "build_id": self._ready.build_id},
             "read_back": self._ready.manifest,
-            "memory": self._result.memory.model_dump(),
+            "memory": self._result.memory.model_dump(exclude_none=True),
             "executed": self._result.executed,
             "operations": self._result.operations,
             "functions": [
-                {"role": r.role, "calls": r.calls, **found[r.address]} for r in self._result.ran
+                {"role": r.role, "calls": r.calls}
+                | (r.made.model_dump() if r.made else found[r.address])
+                for r in self._result.ran
             ],
         }
 
@@ -254,6 +256,7 @@ def _counters(
             found[f"{field}.{name}"] = getattr(lock, field)
     found |= {f"lookups.{name}": n for name, n in result.lookups.items()}
     memory = result.memory
-    found["huge_bytes"] = memory.anon_huge_bytes + memory.private_hugetlb_bytes
+    if memory.bytes is not None:
+        found["huge_bytes"] = memory.anon_huge_bytes + memory.private_hugetlb_bytes
     extra = max(0, result.executed - result.operations) if manifest["repeat_every"] else 0
     return found | {"repeats": extra, "checksummed_bytes": result.executed * buffer_bytes}

@@ -8,11 +8,14 @@ from assay.targets.embedded import EmbeddedTarget
 from assay.targets.parts import HARNESS_SETTINGS, LOCK_SETTINGS
 
 LOAD_S_PER_RECORD_BYTE = 1.2e-9
-"""A guess from the reference machine, used only to foresee a study's length."""
+LOAD_S_PER_ROW = 5e-8
+"""Guesses from the reference machine, used only to foresee a study's length."""
 
 
 def _load_s(launch: Launch) -> float:
     parameters = launch.parameters
+    if launch.workload == "aggregate":
+        return 0.3 + parameters["rows"] * LOAD_S_PER_ROW
     volume = parameters["records"] * parameters["fields"] * parameters["field_bytes"]
     return 0.35 + volume * LOAD_S_PER_RECORD_BYTE
 
@@ -38,10 +41,25 @@ ENGINE = EmbeddedTarget(
                 low=1,
                 high=4096,
             ),
+            Parameter(
+                "plan",
+                "choice",
+                "how an analytical query is run: interpreted by row, by an instruction or by a "
+                "batch, or compiled by Cranelift for one row or two at a time",
+                "vectorised",
+                ("row", "bytecode", "vectorised", "cranelift-scalar", "cranelift-simd"),
+            ),
+            Parameter(
+                "rewrite",
+                "choice",
+                "turn SUM(e + k) into SUM(e) + k * COUNT before planning",
+                "off",
+                ("off", "on"),
+            ),
             *HARNESS_SETTINGS,
         )
     ),
-    workloads=("ycsb",),
+    workloads=("ycsb", "aggregate"),
     lock_classes=("data_cache", "index", "row"),
     load_s=_load_s,
 )

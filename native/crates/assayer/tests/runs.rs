@@ -134,3 +134,19 @@ fn repeated_operations_are_carried_out_but_not_counted() {
         assert!((seen / ratio - 1.0).abs() < 0.02, "every {every}: {seen}");
     }
 }
+
+#[test]
+fn every_plan_answers_alike_and_the_compiled_ones_show_their_code() {
+    for plan in ["row", "bytecode", "vectorised", "cranelift-scalar", "cranelift-simd"] {
+        for rewrite in ["off", "on"] {
+            let request = short(json!({
+                "parts": {"plan": plan, "rewrite": rewrite},
+                "workload": {"kind": "aggregate", "rows": 1001},
+            }));
+            let (manifest, result) = measured("engine", &request);
+            assert_eq!((&manifest["plan"], &manifest["rewrite"]), (&plan.into(), &rewrite.into()));
+            let made = &result["ran"][0]["made"];
+            assert_eq!(made.is_object(), plan.starts_with("cranelift"), "{made}");
+        }
+    }
+}

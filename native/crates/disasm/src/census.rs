@@ -51,6 +51,12 @@ pub fn take(file: &Parsed<'_>, names: &[String], addresses: &[u64]) -> Census {
     census
 }
 
+/// Counts machine code that is in no file, of the architecture that runs this: what a compiler
+/// made at run time. Returns all instructions, padding excluded, and those of each class.
+pub fn of_code(code: &[u8], address: u64) -> (u64, Counts) {
+    if cfg!(target_arch = "aarch64") { a64::count(code) } else { x86_64::count(code, address) }
+}
+
 impl Census {
     fn answer(&mut self, file: &Parsed<'_>, asked: String, found: &[&FunctionSymbol]) {
         let counted: Vec<Function> =

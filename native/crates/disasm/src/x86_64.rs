@@ -11,7 +11,7 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic
 
 use crate::census::Counts;
 
-const CLASSES: [&str; 12] = [
+const CLASSES: [&str; 13] = [
     "pause",
     "nop",
     "lock_prefix",
@@ -24,6 +24,7 @@ const CLASSES: [&str; 12] = [
     "xbegin",
     "umwait_tpause",
     "rep_string",
+    "vector_add",
 ];
 
 /// The number of instructions and the counts by class.
@@ -78,6 +79,9 @@ fn classes_of(instruction: &Instruction) -> impl Iterator<Item = &'static str> {
         Mnemonic::Rdtsc | Mnemonic::Rdtscp => Some("rdtsc"),
         Mnemonic::Xbegin => Some("xbegin"),
         Mnemonic::Umwait | Mnemonic::Tpause => Some("umwait_tpause"),
+        Mnemonic::Paddd | Mnemonic::Paddq | Mnemonic::Vpaddd | Mnemonic::Vpaddq => {
+            Some("vector_add")
+        }
         _ if instruction.is_string_instruction() && instruction.has_rep_prefix() => {
             Some("rep_string")
         }
@@ -111,6 +115,7 @@ mod tests {
             ("rdtsc", &[0x0F, 0x31]),
             ("xbegin", &[0xC7, 0xF8, 0x00, 0x00, 0x00, 0x00]),
             ("rep_string", &[0xF3, 0x48, 0xA5]),
+            ("vector_add", &[0x66, 0x0F, 0xD4, 0xC1]),
         ] {
             assert_eq!(counted(code), Counts::from([(class, 1)]), "{class}");
         }

@@ -22,7 +22,8 @@
 //!
 //! ```json
 //! {"parts": {"hint": "none", "lock": "ttas", "spin_limit": 2048, "padding": 64,
-//!            "data_cache": "one-lock", "cache_partitions": 64, "pages": "4k", "repeat_every": 0},
+//!            "data_cache": "one-lock", "cache_partitions": 64, "pages": "4k",
+//!            "plan": "vectorised", "rewrite": "off", "repeat_every": 0},
 //!  "workload": {"kind": "ycsb", "mix": "c", "records": 100000, "fields": 10, "field_bytes": 100,
 //!               "chooser": "scrambled-10e10", "theta": 0.99, "operations": 1000000,
 //!               "max_scan": 100},
@@ -42,11 +43,19 @@
 //! * `pages`: `4k`, `thp`, `hugetlb-2m`.
 //! * `repeat_every`: n > 0 carries out one more operation after every n, the same in everything but
 //!   that it is not counted, its time falling to the next: throughput falls to n / (n + 1).
+//! * `plan`: `row`, `bytecode`, `vectorised`, `cranelift-scalar`, `cranelift-simd`, and `rewrite`:
+//!   `off`, `on`: how workload `aggregate` is run; the other workloads ignore them.
 //! * `check_only`: true tries everything that can be refused (the parts, the memory) and ends with
 //!   one message `checked` `{}`; nothing is loaded or measured.
 //! * `mix`: `a` to `f`. `chooser`: `scrambled-10e10`, `exact`, `uniform`; mix `d` always takes the
 //!   latest. `operations` only sizes the key space for inserts; a run that inserts more ends with a
 //!   usage error.
+//!
+//! The other workload is `{"kind": "aggregate", "rows": 100000, "sums": 90}`: one operation is one
+//! query, SUM(column + k) for each k below `sums` over `rows` hits-shaped synthetic rows. It uses
+//! `plan`, `rewrite` and `repeat_every` of the parts; its manifest has those, `threads`, `cpus`,
+//! `clock`, `load_s`, `rows` and `compile_ms` (from the query to the plan). Kind of operation is
+//! `query`, contention is empty. `checksum_ok`: every answer was SUM(column) + k * rows.
 //!
 //! Messages, in order (`phase` `load`, `ready`, `phase` `warmup`, `phase` `measure`,
 //! `interval` ..., `health`, `result`):
@@ -80,10 +89,12 @@
 //!   - `lookups`: `{"data_cache": n}` over the window.
 //!   - `executed`: operations carried out in the window, repetitions included; threads begin and
 //!     end a window between two batches, so it may differ from `operations` by some of those.
-//!   - `ran`: `[{"role": "lock_slow"|"data_cache_lookup"|"crc32c", "address", "calls"}]`: functions
-//!     really called in the window, by link-time address in hexadecimal, for `census`.
+//!   - `ran`: `[{"role": "lock_slow"|"data_cache_lookup"|"crc32c"|"plan", "address", "calls"}]`:
+//!     functions really called in the window, by link-time address in hexadecimal, for `census`. One
+//!     that was compiled at run time is in no file: it has `"made": {"symbol", "instructions",
+//!     "counts"}` instead, counted in memory.
 //!   - `memory`: `{"bytes", "anon_huge_bytes", "private_hugetlb_bytes", "kernel_page_bytes"}` of
-//!     exactly the arena's mapping, from /proc/self/smaps, plus `rss_bytes` and `page_table_bytes`
+//!     exactly the arena's mapping, from /proc/self/smaps (absent without an arena), plus `rss_bytes` and `page_table_bytes`
 //!     of the process.
 //!   - `cpus`: `[{"cpu", "busy", "user", "system", "softirq", "steal"}]`: fractions of the window.
 //!   - `state`: `{"records", "checksum_ok"}`: after the run; every record has its key, its field

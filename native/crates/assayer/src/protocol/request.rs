@@ -1,9 +1,11 @@
 //! What a request may contain. Types only; `protocol` has the meaning.
 
 use assay_engine::DataCacheKind;
+use assay_plans::{PlanKind, Rewrite};
 use assay_primitives::{Crc32cChoice, Hint, LockKind, PageMode};
 use assay_workload::{Chooser, Mix};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 /// Reads a name and finds the value that carries it.
 fn named<'de, D: Deserializer<'de>, T: Copy>(
@@ -31,6 +33,8 @@ by_name! {
     lock LockKind;
     data_cache DataCacheKind;
     pages PageMode;
+    plan PlanKind;
+    rewrite Rewrite;
     mix Mix;
     chooser Chooser;
 }
@@ -91,7 +95,7 @@ with_schedule! {
         #[serde(default)]
         pub parts: EngineParts,
         #[serde(default)]
-        pub workload: Ycsb,
+        pub workload: EngineWorkload,
     }
 }
 
@@ -143,6 +147,10 @@ pub struct EngineParts {
     pub cache_partitions: usize,
     #[serde(deserialize_with = "pages")]
     pub pages: PageMode,
+    #[serde(deserialize_with = "plan")]
+    pub plan: PlanKind,
+    #[serde(deserialize_with = "rewrite")]
+    pub rewrite: Rewrite,
     pub repeat_every: u64,
 }
 
@@ -156,23 +164,45 @@ impl Default for EngineParts {
             data_cache: DataCacheKind::OneLock,
             cache_partitions: 64,
             pages: PageMode::Small,
+            plan: PlanKind::Vectorised,
+            rewrite: Rewrite::Off,
             repeat_every: 0,
         }
     }
 }
 
-/// The only value of `workload.kind` of `engine`.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EngineWorkloadKind {
-    Ycsb,
+/// `workload` of `engine`: its `kind`, `ycsb` when left out, and what that kind takes.
+#[derive(Clone, Debug)]
+pub enum EngineWorkload {
+    Ycsb(Ycsb),
+    Aggregate(Aggregate),
 }
 
-/// `workload` of `engine`.
+impl Default for EngineWorkload {
+    fn default() -> Self {
+        Self::Ycsb(Ycsb::default())
+    }
+}
+
+impl<'de> Deserialize<'de> for EngineWorkload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let mut fields = Map::deserialize(deserializer)?;
+        let kind = fields.remove("kind").unwrap_or_else(|| "ycsb".into());
+        let fields = Value::Object(fields);
+        match kind.as_str() {
+            Some("ycsb") => serde_json::from_value(fields).map(Self::Ycsb),
+            Some("aggregate") => serde_json::from_value(fields).map(Self::Aggregate),
+            _ => return Err(D::Error::custom(format!("{kind} is not one of: ycsb, aggregate"))),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+/// The workload `ycsb`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ycsb {
-    pub kind: EngineWorkloadKind,
     #[serde(deserialize_with = "mix")]
     pub mix: Mix,
     pub records: u64,
@@ -188,7 +218,6 @@ pub struct Ycsb {
 impl Default for Ycsb {
     fn default() -> Self {
         Self {
-            kind: EngineWorkloadKind::Ycsb,
             mix: Mix::C,
             records: 100_000,
             fields: 10,
@@ -198,6 +227,20 @@ impl Default for Ycsb {
             operations: 1_000_000,
             max_scan: 100,
         }
+    }
+}
+
+/// The workload `aggregate`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Aggregate {
+    pub rows: usize,
+    pub sums: usize,
+}
+
+impl Default for Aggregate {
+    fn default() -> Self {
+        Self { rows: 100_000, sums: 90 }
     }
 }
 

@@ -70,6 +70,19 @@ pub struct EngineManifest {
     pub inputs_per_thread: usize,
 }
 
+#[derive(Serialize)]
+pub struct AggregateManifest {
+    pub plan: &'static str,
+    pub rewrite: &'static str,
+    pub repeat_every: u64,
+    pub threads: usize,
+    pub cpus: Vec<Option<usize>>,
+    pub clock: Clock,
+    pub load_s: f64,
+    pub rows: usize,
+    pub compile_ms: f64,
+}
+
 /// The parts of a micro manifest that exist for a lock workload only.
 #[derive(Serialize)]
 pub struct LockManifest {
@@ -145,12 +158,22 @@ pub struct Ran {
     pub role: &'static str,
     pub address: String,
     pub calls: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
+}
+
+/// A function that was compiled at run time, and is in no file.
+#[derive(Serialize)]
+pub struct Made {
+    pub symbol: &'static str,
+    pub instructions: u64,
+    pub counts: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Serialize)]
 pub struct ResultMemory {
-    #[serde(flatten)]
-    pub arena: ArenaMemory,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub arena: Option<ArenaMemory>,
     pub rss_bytes: u64,
     pub page_table_bytes: u64,
 }

@@ -63,14 +63,15 @@ fn clock_response(clock: &Clock) -> response::Clock {
 /// A function that was called, by its run-time address.
 fn ran(role: &'static str, address: usize, calls: u64) -> response::Ran {
     let link_time = address.wrapping_sub(process::load_bias());
-    response::Ran { role, address: format!("{link_time:#x}"), calls }
+    response::Ran { role, address: format!("{link_time:#x}"), calls, made: None }
 }
 
 /// What only the verb knows about a finished run.
 struct Ending {
     latency_of: &'static str,
     ran: Vec<response::Ran>,
-    memory: Mapped,
+    /// Of the data's own mapping, where there is one.
+    memory: Option<Mapped>,
     state: response::State,
 }
 
@@ -108,7 +109,7 @@ fn result(
         executed: counts.executed,
         ran: ending.ran,
         memory: response::ResultMemory {
-            arena: arena_memory(ending.memory),
+            arena: ending.memory.map(arena_memory),
             rss_bytes: process.rss_bytes,
             page_table_bytes: process.page_table_bytes,
         },

@@ -63,7 +63,7 @@ pub fn run(
     let ending = Ending {
         latency_of: "operations",
         ran: vec![ran("crc32c", crc32c.address(), measured.counts.executed)],
-        memory: arena.obtained()?,
+        memory: Some(arena.obtained()?),
         state: State {
             records: totals.buffers.into_inner(),
             checksum_ok: !totals.has_mismatch.into_inner(),

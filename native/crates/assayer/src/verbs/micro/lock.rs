@@ -110,7 +110,7 @@ fn run_with<L: RawLock>(
     let ending = Ending {
         latency_of: "batches of 64",
         ran: vec![ran("lock_slow", waiting.address(), waits)],
-        memory: arena.obtained()?,
+        memory: Some(arena.obtained()?),
         state: state(guarded, executed.into_inner()),
     };
     output.write("result", &result(&measurement, &measured, ending)?)

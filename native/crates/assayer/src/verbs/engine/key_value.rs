@@ -1,13 +1,11 @@
-//! The verb `engine`: loads the embedded engine, drives it with YCSB, checks it, reports.
+//! YCSB on the key-value store: loads it, drives it, checks it, reports.
 
 use std::time::Instant;
 
 use assay_engine::{Completion, Configuration, Engine, Parts, Session, registry};
 use assay_primitives::Clock;
 use assay_workload::{OperationKind, Parameters, Plan, Stream};
-use serde_json::Value;
 
-use super::{Ending, arena_memory, clock_response, own_build_id, ran, result, typed};
 use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;
 use crate::life;
@@ -15,19 +13,18 @@ use crate::measure::Measurement;
 use crate::output::Output;
 use crate::protocol::request::{EngineParts, EngineRequest, Ycsb};
 use crate::protocol::response::{Checked, EngineManifest, Phase, Ready, State};
+use crate::verbs::{Ending, arena_memory, clock_response, own_build_id, ran, result};
 
 /// Operations between two looks at the stop flag.
 const BATCH: usize = 16;
 
-/// Runs the verb.
-pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
-    let request: EngineRequest = typed(request)?;
+/// Runs the workload.
+pub fn run(request: &EngineRequest, workload: &Ycsb, output: &mut Output) -> Result<(), Failure> {
     let schedule = request.schedule();
-    schedule.validate()?;
     let clock = Clock::calibrated();
     output.write("phase", &Phase { name: "load" })?;
     let started = Instant::now();
-    let plan = Plan::new(parameters(&request.workload, schedule.seed))?;
+    let plan = Plan::new(parameters(workload, schedule.seed))?;
     let configuration = Configuration {
         parts: parts(&request.parts),
         plan: &plan,
@@ -49,7 +46,7 @@ pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
         Ok(Box::new(EngineUnit::new(engine.session(), stream, &kinds)))
     };
     let ready = |output: &mut Output| {
-        let manifest = manifest(&request, &plan, &*engine, &measurement, started)?;
+        let manifest = manifest(request, &plan, &*engine, &measurement, started)?;
         let build_id = own_build_id()?;
         let ready =
             Ready { verb: "engine", pid: std::process::id(), build_id: &build_id, manifest };
@@ -133,7 +130,7 @@ fn ending(engine: &dyn Engine, counts: &Counts) -> Result<Ending, Failure> {
             ran("lock_slow", selected.lock_slow, waits),
             ran("data_cache_lookup", selected.data_cache_lookup, lookups),
         ],
-        memory: engine.memory()?,
+        memory: Some(engine.memory()?),
         state: State { records: state.records, checksum_ok: state.is_sound },
     })
 }
