@@ -23,6 +23,7 @@ fn parameters() -> Parameters {
         instruments: 8,
         theta: 0.99,
         catalogue_share: 0.3,
+        report_share: 0.0,
         trade_think_time: Duration::from_millis(1000),
         request_think_time: Duration::from_millis(500),
         seed: 42,
@@ -101,6 +102,20 @@ fn a_wrapped_action_lies_between_its_creation_and_its_drop_and_waits_once() {
         let is_trade = matches!(input, Input::Trade { .. });
         assert_eq!(last.as_millis(), if is_trade { 1000 } else { 500 });
     }
+}
+
+#[test]
+fn every_action_is_followed_by_a_report_at_share_one_and_none_at_zero() {
+    let without = draw(Parameters { catalogue_share: 0.0, ..parameters() }, 0, 10_000);
+    let always = Parameters { catalogue_share: 0.0, report_share: 1.0, ..parameters() };
+    let with = draw(always, 0, 10_000);
+    for pair in with.chunks(2) {
+        assert_ne!(pair[0].input, Input::Report);
+        assert_eq!(pair[1].input, Input::Report);
+    }
+    let kinds =
+        |requests: &[Request]| requests.iter().map(|it| it.input.kind()).collect::<Vec<_>>();
+    assert!(!kinds(&without).contains(&assay_workload::trade_desk::Kind::Report));
 }
 
 #[test]
@@ -240,6 +255,7 @@ fn wrong_parameters_are_refused_by_name() {
         ("instruments", Parameters { instruments: 1, ..parameters() }),
         ("theta", Parameters { theta: 1.0, ..parameters() }),
         ("catalogue_share", Parameters { catalogue_share: 1.1, ..parameters() }),
+        ("report_share", Parameters { report_share: -0.1, ..parameters() }),
     ] {
         let refused = Plan::new(wrong).unwrap_err().to_string();
         assert!(refused.contains(&format!("workload.{name} ")), "{refused}");

@@ -22,6 +22,8 @@ pub struct Parameters {
     pub theta: f64,
     /// The dial: the probability that an action comes with a temporary table.
     pub catalogue_share: f64,
+    /// The probability that an action is followed by a report.
+    pub report_share: f64,
     /// The constant wait after a trade.
     pub trade_think_time: Duration,
     /// The constant wait after any other action.
@@ -33,13 +35,15 @@ pub struct Parameters {
 impl Parameters {
     /// Refuses what cannot be generated.
     pub fn validate(&self) -> Result<(), WorkloadError> {
-        let Self { users, accounts, instruments, theta, catalogue_share, .. } = self;
+        let Self { users, accounts, instruments, theta, catalogue_share, report_share, .. } = self;
         check((1..=4096).contains(users), "users", users, "from 1 to 4096")?;
         check((2..=1 << 20).contains(accounts), "accounts", accounts, "from 2 to 1048576")?;
         check((2..).contains(instruments), "instruments", instruments, "from 2 to 65535")?;
         check(*theta > 0.0 && *theta < 1.0, "theta", theta, "between 0 and 1")?;
-        let is_share = (0.0..=1.0).contains(catalogue_share);
-        check(is_share, "catalogue_share", catalogue_share, "from 0 to 1")
+        let shares = [("catalogue_share", catalogue_share), ("report_share", report_share)];
+        shares.into_iter().try_for_each(|(name, share)| {
+            check((0.0..=1.0).contains(share), name, share, "from 0 to 1")
+        })
     }
 }
 
@@ -111,6 +115,79 @@ pub enum Input {
         /// Its key.
         object: u64,
     },
+    /// Adds up prices of the past. They are in no table of the desk: whoever runs this gives it to
+    /// its engine for queries.
+    Report,
+}
+
+/// What a transaction is for, without its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `Input::PlaceOrder`.
+    PlaceOrder,
+    /// `Input::Trade`.
+    Trade,
+    /// `Input::Cancel`.
+    Cancel,
+    /// `Input::Portfolio`.
+    Portfolio,
+    /// `Input::Depth`.
+    Depth,
+    /// `Input::CreateTemporary`.
+    CreateTemporary,
+    /// `Input::DropTemporary`.
+    DropTemporary,
+    /// `Input::Report`.
+    Report,
+}
+
+impl Kind {
+    /// Every kind, in the order of the discriminants.
+    pub const ALL: [Kind; 8] = [
+        Kind::PlaceOrder,
+        Kind::Trade,
+        Kind::Cancel,
+        Kind::Portfolio,
+        Kind::Depth,
+        Kind::CreateTemporary,
+        Kind::DropTemporary,
+        Kind::Report,
+    ];
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::PlaceOrder => "place_order",
+            Kind::Trade => "trade",
+            Kind::Cancel => "cancel",
+            Kind::Portfolio => "portfolio",
+            Kind::Depth => "depth",
+            Kind::CreateTemporary => "create_temporary",
+            Kind::DropTemporary => "drop_temporary",
+            Kind::Report => "report",
+        }
+    }
+
+    /// Whether it writes nothing.
+    pub fn is_read_only(self) -> bool {
+        matches!(self, Kind::Portfolio | Kind::Depth | Kind::Report)
+    }
+}
+
+impl Input {
+    /// What it is for.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Input::PlaceOrder(_) => Kind::PlaceOrder,
+            Input::Trade { .. } => Kind::Trade,
+            Input::Cancel { .. } => Kind::Cancel,
+            Input::Portfolio { .. } => Kind::Portfolio,
+            Input::Depth { .. } => Kind::Depth,
+            Input::CreateTemporary { .. } => Kind::CreateTemporary,
+            Input::DropTemporary { .. } => Kind::DropTemporary,
+            Input::Report => Kind::Report,
+        }
+    }
 }
 
 /// A transaction and the wait after it. Whoever runs it does the waiting, or not.
@@ -187,7 +264,7 @@ pub struct Stream {
     random: Random,
     user: u16,
     sequence: u32,
-    /// What is left of an action that came with a temporary table, last first.
+    /// What is left of an action that came with a report or a temporary table, last first.
     waiting: Vec<Request>,
 }
 
@@ -203,7 +280,12 @@ impl Stream {
             Input::Trade { .. } => self.plan.parameters.trade_think_time,
             _ => self.plan.parameters.request_think_time,
         };
-        if self.random.unit() >= self.plan.parameters.catalogue_share {
+        let Parameters { catalogue_share, report_share, .. } = self.plan.parameters;
+        if report_share > 0.0 && self.random.unit() < report_share {
+            let think_time = self.plan.parameters.request_think_time;
+            self.waiting.push(Request { input: Input::Report, think_time });
+        }
+        if self.random.unit() >= catalogue_share {
             return Request { input, think_time };
         }
         let object = super::rows::own(self.user, self.sequence);

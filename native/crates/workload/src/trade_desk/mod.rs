@@ -8,7 +8,8 @@
 //! at a portfolio or at the depth of a book. Instruments are chosen by Zipf, so a few quotes are
 //! hot. With the probability of the catalogue dial an action is wrapped in the creation and the
 //! drop of a temporary table, each a transaction of its own: both update the one row that counts
-//! the catalogue's objects, and add or remove a row per object and per column.
+//! the catalogue's objects, and add or remove a row per object and per column. A second dial follows
+//! actions with a report, a query over past prices that are in no table of the desk.
 //!
 //! The parameters of the publication: 800 users with waits of 1000 ms after a trade and 500 ms
 //! after a request, then with 50 ms after both. Accounts and instruments are numbers without rows.
@@ -29,7 +30,7 @@ pub mod invariants;
 pub mod procedures;
 pub mod rows;
 
-pub use inputs::{Input, Parameters, Placement, Plan, Request, Stream};
+pub use inputs::{Input, Kind, Parameters, Placement, Plan, Request, Stream};
 pub use invariants::{Ledger, Violation, check};
 pub use procedures::{Outcome, run};
 pub use rows::TABLES;

@@ -47,6 +47,7 @@ pub fn run<T: Tables>(tables: &mut T, input: &Input) -> Result<Outcome, T::Abort
         Input::Depth { instrument } => depth(tables, instrument),
         Input::CreateTemporary { object } => create_temporary(tables, object),
         Input::DropTemporary { object } => drop_temporary(tables, object),
+        Input::Report => Ok(Outcome::Done),
     }
 }
 
