@@ -28,8 +28,8 @@ test: install
 test-native:
 	cargo test --manifest-path native/Cargo.toml --release --locked --quiet
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=native/target/loom cargo test \
-	    --manifest-path native/Cargo.toml --release --locked --quiet --test loom \
-	    -p assay-index -p assay-log
+	    --manifest-path native/Cargo.toml --release --locked --quiet --test 'loom*' \
+	    -p assay-primitives -p assay-data-cache -p assay-index -p assay-log -p assay-transactions
 
 # Cross-built, run under qemu: behaviour, never time.
 test-aarch64:
@@ -42,12 +42,14 @@ lint: install
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	cargo fmt --manifest-path native/Cargo.toml --all --check
+	cargo fmt --manifest-path native/peers/Cargo.toml --check
 	cargo clippy --manifest-path native/Cargo.toml --release --locked --all-targets --quiet -- -D warnings
 
 format: install
 	$(BIN)/ruff check --fix src tests benchmarks
 	$(BIN)/ruff format src tests benchmarks
 	cargo fmt --manifest-path native/Cargo.toml --all
+	cargo fmt --manifest-path native/peers/Cargo.toml
 
 bench-%: install
 	$(BIN)/python benchmarks/$(subst -,_,$*).py

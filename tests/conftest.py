@@ -16,7 +16,7 @@ from fakes import STUDY, FakeTarget, run_fake
 def fake() -> FakeTarget:
     """A target on which the lock-free cache is 30 % faster and nothing else matters."""
     return FakeTarget(
-        effect=lambda settings, env: 1.3 if settings["data_cache"] == "lock-free" else 1.0
+        effect=lambda settings, env: 1.3 if settings["data_cache"] == "optimistic" else 1.0
     )
 
 

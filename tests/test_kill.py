@@ -38,7 +38,7 @@ change = "engine.data_cache"
 
 [[arm]]
 name = "cache"
-levels = { cache = "lock-free" }
+levels = { cache = "optimistic" }
 
 [[arm]]
 name = "again"

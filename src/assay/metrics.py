@@ -48,6 +48,7 @@ _ALL = (
     Metric("load_seconds", "s", "lower", False, "time to load the data set"),
     Metric("resident_bytes", "B", "lower", False, "resident memory at the end of the window"),
     Metric("page_table_bytes", "B", "lower", False, "memory spent on page tables"),
+    Metric("aborts_per_operation", "", "lower", True, "transactions begun again per operation"),
     Metric("contention", "fraction", "lower", False, "contended share of a lock's acquisitions"),
     Metric("waits_per_operation", "", "lower", True, "contended acquisitions per operation"),
     Metric("spins_per_operation", "", "lower", True, "spins while waiting per operation"),

@@ -151,6 +151,7 @@ class Result(Message):
     threads: list[ThreadResult]
     contention: dict[str, Contention]
     lookups: dict[str, int]
+    counters: dict[str, int] = {}
     executed: int
     ran: list[Ran]
     memory: Memory

@@ -38,7 +38,7 @@ def three(kind: str, extra: str = "") -> str:
 
 def speed(settings, env) -> float:
     """The cache gains 30 %, the hint 5 % alone and loses 5 % on top of the cache."""
-    cached, hinted = settings["data_cache"] == "lock-free", settings["hint"] == "pause"
+    cached, hinted = settings["data_cache"] == "optimistic", settings["hint"] == "pause"
     gain = 1.30 if cached else 1.0
     return gain * ((0.95 if cached else 1.05) if hinted else 1.0)
 
@@ -187,7 +187,7 @@ class TestScreen:
         self, tmp_path: Path, fake: FakeTarget, read_study
     ) -> None:
         """Half of eight combinations: each main effect stands for an interaction too."""
-        fake.effect = lambda s, e: 1.3 if s["data_cache"] == "lock-free" else 1.0
+        fake.effect = lambda s, e: 1.3 if s["data_cache"] == "optimistic" else 1.0
         bundle = run_fake(tmp_path / "b", fake, read_study(three("screen", "size = 4")))
         screen = bundle.verdicts().screen
         assert (screen.cells, screen.resolution) == (4, 3)
@@ -266,7 +266,7 @@ budget = "30min"
 def usl(settings, env) -> float:
     """The lock-free cache has a third of the contention."""
     n = settings["threads"]
-    sigma, kappa = (0.02, 0.01) if settings["data_cache"] == "lock-free" else (0.06, 0.01)
+    sigma, kappa = (0.02, 0.01) if settings["data_cache"] == "optimistic" else (0.06, 0.01)
     return n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
 
 

@@ -26,7 +26,7 @@ def slow_start(tau_s: float):
     """30 % slow at first, settling exponentially; the lock-free cache takes twice as long."""
 
     def share(launch: Launch, seconds: float) -> float:
-        tau = tau_s * (2 if launch.settings["data_cache"] == "lock-free" else 1)
+        tau = tau_s * (2 if launch.settings["data_cache"] == "optimistic" else 1)
         return 1 - 0.3 * math.exp(-seconds / tau)
 
     return share
@@ -247,7 +247,7 @@ def test_a_failed_run_is_tried_once_more_and_then_ends_the_pilot(
     """Exit code 4, naming the arm; nothing is left behind."""
     slow.broken = lambda number, launch: number == 2
     assert look(read_study(AUTO), slow).runs == 9
-    slow.broken = lambda number, launch: launch.settings["data_cache"] == "lock-free"
+    slow.broken = lambda number, launch: launch.settings["data_cache"] == "optimistic"
     with pytest.raises(VoidError, match=r"arm cache .* failed twice: the fake server") as caught:
         run_fake(tmp_path / "b", slow, read_study(AUTO))
     assert caught.value.exit_code == 4

@@ -197,7 +197,7 @@ def test_a_dose_of_zero_says_not_exercised(tmp_path: Path, fake: FakeTarget, rea
     """A hint for waiters, where nobody ever waits, claims no cause."""
     start, end = STUDY.index('[[factor]]\nname = "cache"'), STUDY.index("[design]")
     text = (STUDY[:start] + STUDY[end:]).replace(
-        'kind = "engine"', 'kind = "engine"\ndata_cache = "lock-free"'
+        'kind = "engine"', 'kind = "engine"\ndata_cache = "optimistic"'
     )
     bundle = run_fake(tmp_path / "b", fake, read_study(text))
     row = next(r for r in bundle.verdicts().verdicts if r.arm == "hint")

@@ -37,12 +37,75 @@ def test_a_symbol_whose_name_lies_is_found_out() -> None:
     assert not HINT.judge("none", {}, full).held
 
 
-def test_a_lock_free_look_up_holds_no_locked_instruction() -> None:
+def test_an_elided_lock_is_proved_by_the_instruction_that_begins_transactions() -> None:
+    """Present in the waiting that ran with the change, absent without; hint and lock still show."""
+    witness = CATALOGUE["engine.lock_elision"].witness
+    elided = ran("lock_slow", "assay_lock_ttas_slow_pause_elided", pause=2, xbegin=1)
+    plain = ran("lock_slow", "assay_lock_ttas_slow_pause", pause=1)
+    lying = ran("lock_slow", "assay_lock_ttas_slow_pause_elided", pause=2)
+    assert witness.judge("on", {}, elided).held
+    assert witness.judge("off", {}, plain).held
+    assert not witness.judge("on", {}, plain).held
+    assert not witness.judge("off", {}, elided).held
+    assert "holds no xbegin" in witness.judge("on", {}, lying).evidence
+    assert HINT.judge("pause", {}, elided).held
+    assert CATALOGUE["engine.lock"].witness.judge("ttas", {}, elided).held
+
+
+def test_one_pause_and_two_are_told_apart_by_their_number() -> None:
+    """Also where the names lie."""
+    two = ran("lock_slow", "assay_lock_ttas_slow_double_pause", pause=2)
+    assert HINT.judge("double-pause", {}, two).held
+    assert not HINT.judge("pause", {}, two).held
+    one = ran("lock_slow", "assay_lock_ttas_slow_double_pause", pause=1)
+    assert "holds 1 pause, not 2" in HINT.judge("double-pause", {}, one).evidence
+    more = ran("lock_slow", "assay_lock_ttas_slow_pause", pause=2)
+    assert "holds 2 pause, not 1" in HINT.judge("pause", {}, more).evidence
+
+
+def test_atomics_are_proved_by_the_instructions_of_their_flavour() -> None:
+    """Exclusives present with LL/SC and absent with LSE, and the other way round."""
+    witness = CATALOGUE["micro.atomics"].witness
+    exclusives = ran("atomic", "assay_atomic_add_llsc", llsc=2)
+    single = ran("atomic", "assay_atomic_add_lse", lse_ldop=1)
+    assert witness.judge("ll-sc", {}, exclusives).held
+    assert witness.judge("lse", {}, single).held
+    assert not witness.judge("lse", {}, exclusives).held
+    assert not witness.judge("ll-sc", {}, single).held
+    assert "holds none of" in witness.judge("lse", {}, ran("atomic", "x_lse")).evidence
+    assert not witness.judge("lse", {}, ran("atomic", "x_lse", lse_cas=1, llsc=2)).held
+
+
+def test_a_memory_order_is_proved_for_the_access_that_ran() -> None:
+    """A release store that exchanges is found out; a load has other expectations."""
+    witness = CATALOGUE["micro.memory_order"].witness
+    assert witness.judge("seq-cst", {}, ran("order", "assay_order_store_seq_cst", xchg_mem=1)).held
+    assert not witness.judge("seq-cst", {}, ran("order", "assay_order_store_seq_cst")).held
+    assert witness.judge("acq-rel", {}, ran("order", "assay_order_store_release")).held
+    locked = ran("order", "assay_order_store_release", xchg_mem=1)
+    assert not witness.judge("acq-rel", {}, locked).held
+    assert witness.judge("acq-rel", {}, ran("order", "assay_order_load_acquire", ldar_stlr=1)).held
+    assert not witness.judge("acq-rel", {}, ran("order", "assay_order_load_relaxed")).held
+
+
+def test_an_optimistic_look_up_holds_no_locked_instruction() -> None:
     """The census outweighs the name."""
     witness = CATALOGUE["engine.data_cache"].witness
-    assert witness.judge("lock-free", {}, ran("data_cache_lookup", "x::lock_free::y")).held
-    locked = ran("data_cache_lookup", "x::lock_free::y", lock_prefix=1)
-    assert not witness.judge("lock-free", {}, locked).held
+    assert witness.judge("optimistic", {}, ran("data_cache_lookup", "x::optimistic::y")).held
+    locked = ran("data_cache_lookup", "x::optimistic::y", lock_prefix=1)
+    assert not witness.judge("optimistic", {}, locked).held
+
+
+def test_a_hyper_clock_look_up_holds_a_locked_instruction_where_there_are_such() -> None:
+    """On x86-64 the census counts them, zeros too; on Arm there is no such class."""
+    witness = CATALOGUE["engine.data_cache"].witness
+    x86 = ran("data_cache_lookup", "x::hyper_clock::y", lock_prefix=2, xchg_mem=0)
+    arm = ran("data_cache_lookup", "x::hyper_clock::y", llsc=2)
+    without = ran("data_cache_lookup", "x::hyper_clock::y", lock_prefix=0, xchg_mem=0)
+    assert witness.judge("hyper-clock", {}, x86).held
+    assert "2 lock_prefix" in witness.judge("hyper-clock", {}, x86).evidence
+    assert witness.judge("hyper-clock", {}, arm).held
+    assert "holds no lock_prefix" in witness.judge("hyper-clock", {}, without).evidence
 
 
 def test_a_setting_that_the_server_changed_names_both_values() -> None:
@@ -54,23 +117,29 @@ def test_a_setting_that_the_server_changed_names_both_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "anon", "hugetlb", "held"),
+    ("level", "anon", "hugetlb", "page", "held"),
     [
-        ("4k", 0, 0, True),
-        ("4k", 4096, 0, False),
-        ("thp", 950, 0, True),
-        ("thp", 500, 0, False),
-        ("thp", 0, 1000, False),
-        ("hugetlb-2m", 0, 1000, True),
-        ("hugetlb-2m", 1000, 0, False),
-        ("hugetlb-2m", 0, 0, False),
+        ("4k", 0, 0, 4096, True),
+        ("4k", 4096, 0, 4096, False),
+        ("thp", 950, 0, 4096, True),
+        ("thp", 500, 0, 4096, False),
+        ("thp", 0, 1000, 2 << 20, False),
+        ("collapse", 1000, 0, 4096, True),
+        ("collapse", 0, 0, 4096, False),
+        ("hugetlb-2m", 0, 1000, 2 << 20, True),
+        ("hugetlb-2m", 0, 1000, 1 << 30, False),
+        ("hugetlb-2m", 1000, 0, 2 << 20, False),
+        ("hugetlb-2m", 0, 0, 2 << 20, False),
+        ("hugetlb-1g", 0, 1000, 1 << 30, True),
+        ("hugetlb-1g", 0, 1000, 2 << 20, False),
     ],
 )
 def test_pages_are_proved_present_with_the_change_and_absent_without(
-    level: str, anon: int, hugetlb: int, held: bool
+    level: str, anon: int, hugetlb: int, page: int, held: bool
 ) -> None:
     """smaps of the data's own mapping, both fields."""
     memory = {"bytes": 1000, "anon_huge_bytes": anon, "private_hugetlb_bytes": hugetlb}
+    memory["kernel_page_bytes"] = page
     witness = CATALOGUE["engine.pages"].witness
     assert isinstance(witness, HugePages)
     assert witness.judge(level, {}, {"memory": memory}).held is held

@@ -51,7 +51,7 @@ def designed(kind: str, *factors: str, extra: str = "", budget: str = "30min") -
 
 def flipping(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
     """The cache gains 30 %, the hint 5 % alone, and loses 5 % on top of the cache."""
-    cached, hinted = settings["data_cache"] == "lock-free", settings["hint"] == "pause"
+    cached, hinted = settings["data_cache"] == "optimistic", settings["hint"] == "pause"
     gain = 1.30 if cached else 1.0
     return gain * ((0.95 if cached else 1.05) if hinted else 1.0)
 
@@ -60,13 +60,13 @@ def stacking(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
     """Everything brings something, at its own price; the queued lock needs the cache."""
     gain = flipping(settings, env)
     if settings["lock"] == "mcs":
-        gain *= 1.12 if settings["data_cache"] == "lock-free" else 0.96
+        gain *= 1.12 if settings["data_cache"] == "optimistic" else 0.96
     return gain * (1.02 if settings["spin_limit"] == 64 else 1.0)
 
 
 def by_law(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
     """The lock-free cache has a third of the contention and is slower with one thread."""
-    n, free = settings["threads"], settings["data_cache"] == "lock-free"
+    n, free = settings["threads"], settings["data_cache"] == "optimistic"
     sigma, kappa = (0.02, 0.0009) if free else (0.06, 0.0011)
     return (0.93 if free else 1.0) * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
 
@@ -95,7 +95,7 @@ class Rarely:
         if settings["padding"] == 128:
             self.padded += 1
             return 0.7 if self.padded % 4 == 0 else 1.0
-        return 1.3 if settings["data_cache"] == "lock-free" else 1.0
+        return 1.3 if settings["data_cache"] == "optimistic" else 1.0
 
 
 class Tells(Silent):

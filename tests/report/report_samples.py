@@ -79,7 +79,7 @@ LADDER = (HEAD + CACHE + PADDING + TAIL).replace(
 )
 TARGET = partial(FakeTarget, effect=effect)
 CASES = partial(FakeTarget, effect=by_threads, noise=0.03)
-GREAT = partial(FakeTarget, effect=lambda s, e: 9.0 if s["data_cache"] == "lock-free" else 1.02)
+GREAT = partial(FakeTarget, effect=lambda s, e: 9.0 if s["data_cache"] == "optimistic" else 1.02)
 
 SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "plain": lambda f: made(f, PLAIN),

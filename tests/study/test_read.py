@@ -88,7 +88,7 @@ def test_an_illegal_arm_is_refused_at_its_line(read_study) -> None:
     """A factor that requires another one, without it."""
     text = STUDY.replace('kind = "one-at-a-time"', 'kind = "arms"')
     text = text.replace('name = "cache"', 'name = "cache"\nrequires = ["hint"]')
-    text += '\n[[arm]]\nname = "alone"\nlevels = {cache = "lock-free"}\n'
+    text += '\n[[arm]]\nname = "alone"\nlevels = {cache = "optimistic"}\n'
     with pytest.raises(StudyError, match="cache requires hint") as caught:
         read_study(text)
     assert caught.value.problems[0].line == text[: text.index("[[arm]]")].count("\n") + 1
@@ -193,7 +193,7 @@ change = "engine.data_cache"
 
 [[arm]]
 name = "a"
-levels = { cache = "lock-free" }
+levels = { cache = "optimistic" }
 
 [[arm]]
 name = "a"
@@ -201,7 +201,7 @@ levels = { limit = "2048" }
 
 [[arm]]
 name = "same"
-levels = { cache = "lock-free" }
+levels = { cache = "optimistic" }
 
 [design]
 kind = "arms"

@@ -19,17 +19,23 @@ from assay.workloads import WORKLOADS
 
 FACTS = native.facts()
 PAUSE = "pause" if FACTS.arch == "x86_64" else "isb"
+TWICE = ["double-pause"] if FACTS.arch == "x86_64" else []
 
 
 def launch(kind: str, workload: str, **settings: Any) -> Launch:
     """A short launch of a target, defaults for all that is not named."""
     target = TARGETS[kind]
     whole = {name: p.default for name, p in target.settings.items()}
+    whole |= WORKLOADS[workload].settings
     parameters = {name: p.default for name, p in WORKLOADS[workload].parameters.items()}
     if workload == "ycsb":
         parameters |= {"records": 2000, "fields": 2}
     if workload == "aggregate":
         parameters |= {"rows": 1000}
+    if workload == "tpcc":
+        parameters |= {"scale": "small", "warehouses": 1}
+    if workload == "trade-desk":
+        parameters |= {"users": 4, "accounts": 100, "report_share": 0.1}
     return Launch(whole | settings, workload, parameters, 1, 0.02, 0.06)
 
 
@@ -50,26 +56,71 @@ def judge(change: str, level: str | int, evidence: dict[str, Any]) -> bool:
     return witness.judge(found.name, found.application.settings, evidence).held
 
 
-CRC32C_HERE = [
-    name
-    for name, level in CATALOGUE["micro.crc32c"].levels.items()
-    if name != "misdispatched"  # runs the bytewise code, and its witness says so
-    and level.needs in (None, FACTS.arch, *FACTS.cpu_features)
-]
+def here(change: str) -> list[str]:
+    """The levels of a change that this machine's processor has."""
+    return [
+        name
+        for name, level in CATALOGUE[change].levels.items()
+        if level.needs in (None, FACTS.arch, *FACTS.cpu_features)
+    ]
+
+
+# "misdispatched" runs the bytewise code, and its witness says so.
+CRC32C_HERE = [name for name in here("micro.crc32c") if name != "misdispatched"]
+ATOMICS_HERE = here("micro.atomics")
+
+CACHES = ["one-lock", "partitioned", "hyper-clock", "optimistic"]
+REQUIRED = {
+    "engine.hash_cache": {"store": "memory"},
+}
+"""Settings without which a change means nothing."""
+ELISION_HERE = ["off", "on"] if FACTS.can.htm.state == "usable" else ["off"]
 
 CASES = [
-    ("engine", "ycsb", "engine.spin_hint", ["none", "nop", PAUSE]),
-    ("micro", "lock", "engine.spin_hint", ["none", "nop", PAUSE]),
+    ("engine", "ycsb", "engine.spin_hint", ["none", "nop", PAUSE, *TWICE]),
+    ("micro", "lock", "engine.spin_hint", ["none", "nop", PAUSE, *TWICE]),
     ("engine", "ycsb", "engine.lock", ["tas", "ttas", "backoff", "ticket", "mcs", "futex"]),
     ("micro", "lock", "engine.lock", ["tas", "ttas", "backoff", "ticket", "mcs", "futex"]),
-    ("engine", "ycsb", "engine.data_cache", ["one-lock", "partitioned", "lock-free"]),
+    (
+        "engine",
+        "ycsb",
+        "engine.data_cache",
+        ["one-lock", "partitioned", "hyper-clock", "optimistic"],
+    ),
+    ("engine", "ycsb", "engine.lock_elision", ELISION_HERE),
+    ("micro", "lock", "engine.lock_elision", ELISION_HERE),
     ("engine", "ycsb", "engine.padding", ["0", "64", "128"]),
     ("engine", "ycsb", "engine.pages", ["4k", "thp"]),
     ("micro", "crc32c", "micro.crc32c", CRC32C_HERE),
     ("micro", "crc32c", "micro.crc32c", ["misdispatched", "hardware"]),
     ("engine", "aggregate", "engine.plan", list(CATALOGUE["engine.plan"].levels)),
     ("engine", "aggregate", "engine.rewrite", ["off", "on"]),
+    ("engine", "tpcc", "engine.index", ["latched", "optimistic"]),
+    ("engine", "trade-desk", "engine.index", ["latched", "optimistic"]),
+    ("engine", "tpcc", "engine.cc", ["no-wait", "wait-die", "optimistic", "multi-version"]),
+    ("engine", "trade-desk", "engine.store", ["pages", "memory"]),
+    ("engine", "trade-desk", "engine.hash_cache", ["off", "on"]),
+    ("engine", "trade-desk", "engine.plan", ["row", "cranelift-simd"]),
+    ("engine", "trade-desk", "engine.spin_hint", ["none", PAUSE]),
+    ("engine", "trade-desk", "engine.system_cache", CACHES),
+    ("engine", "trade-desk", "engine.data_cache", CACHES),
+    ("engine", "trade-desk", "engine.caches", CACHES),
+    ("engine", "trade-desk", "engine.pages", ["4k", "thp"]),
+    ("engine", "tpcc", "engine.pages", ["4k", "thp"]),
+    ("engine", "tpcc", "engine.log", ["none", "asynchronous", "group", "private-group"]),
+    ("engine", "tpcc", "engine.log", ["none", "per-commit"]),
     ("engine", "ycsb", "engine.threads", [1, 3]),
+    ("engine", "ycsb", "engine.cache_share", [100, 50]),
+    ("micro", "lock", "engine.hint_repeats", [1, 200]),
+    ("micro", "order", "micro.memory_order", ["relaxed", "acq-rel", "seq-cst"]),
+    ("micro", "counters", "micro.stride", [8, 16, 32, 64, 128, 256]),
+    ("micro", "atomic", "micro.atomics", ATOMICS_HERE),
+    ("micro", "call", "micro.call", here("micro.call")),
+    ("micro", "unaligned", "micro.alignment", here("micro.alignment")),
+    ("micro", "timer", "micro.timer", here("micro.timer")),
+    ("micro", "hash", "micro.hash", here("micro.hash")),
+    ("micro", "compress", "micro.compression", here("micro.compression")),
+    ("micro", "simd", "micro.simd", here("micro.simd")),
     ("micro", "lock", "engine.repeat_every", [0, 33]),
 ]
 
@@ -82,11 +133,24 @@ def test_each_level_is_witnessed_and_no_other_level_is(
 ) -> None:
     """Run every level for real; its witness holds for it, and for none of the others."""
     for level in levels:
-        applied = CATALOGUE[change].level(level).application.settings
-        _, evidence = run(kind, launch(kind, workload, **applied), tmp_path)
+        applied = REQUIRED.get(change, {}) | CATALOGUE[change].level(level).application.settings
+        made = launch(kind, workload, **applied)
+        if change == "engine.log":
+            made = replace(made, window_s=0.5)  # a sync may take tens of milliseconds
+        _, evidence = run(kind, made, tmp_path)
         assert {other: judge(change, other, evidence) for other in levels} == {
             other: other == level for other in levels
         }
+
+
+def test_a_wait_in_nanoseconds_is_read_back_with_the_count_it_became(tmp_path: Path) -> None:
+    """The cost of one hint is measured at start; the count follows from it."""
+    _, evidence = run("micro", launch("micro", "lock", hint=PAUSE, hint_ns=3000), tmp_path)
+    told = evidence["read_back"]
+    assert judge("engine.hint_ns", 3000, evidence)
+    assert not judge("engine.hint_ns", 0, evidence)
+    waited = told["hint_repeats"] * told["hint_ns_measured"]
+    assert waited == pytest.approx(3000, abs=told["hint_ns_measured"])
 
 
 def test_a_contended_lock_counts_its_dose_and_a_private_one_has_none(tmp_path: Path) -> None:
@@ -96,6 +160,16 @@ def test_a_contended_lock_counts_its_dose_and_a_private_one_has_none(tmp_path: P
     assert shared.counters["waits.lock"] > 0
     assert alone.counters["waits.lock"] == 0
     assert alone.counters["grabs.lock"] == pytest.approx(alone.operations, rel=0.01)
+
+
+def test_a_small_data_cache_counts_its_misses_and_a_full_one_has_none(tmp_path: Path) -> None:
+    """Half the pages fit: the dose of the share is there, and only there."""
+    half, _ = run("engine", launch("engine", "ycsb", cache_share=50), tmp_path)
+    full, _ = run("engine", launch("engine", "ycsb"), tmp_path)
+    assert half.counters["data_cache.misses"] > 0
+    assert half.counters["data_cache.evictions"] > 0
+    assert full.counters["data_cache.misses"] == 0
+    assert full.counters["data_cache.hits"] == full.counters["lookups.data_cache"]
 
 
 def test_a_run_has_every_metric_of_its_target(tmp_path: Path) -> None:
@@ -194,11 +268,80 @@ def test_hugetlb_is_witnessed_where_it_can_be_had_and_refused_elsewhere(
     assert measured.counters["huge_bytes"] > 0
 
 
+def refusal(kind: str, made: Launch) -> MissingError | None:
+    """What this machine lacks for a launch, if anything."""
+    try:
+        TARGETS[kind].check(made)
+    except MissingError as error:
+        return error
+    return None
+
+
+def test_pages_of_a_gibibyte_are_witnessed_or_refused_with_a_remedy(tmp_path: Path) -> None:
+    """Normally there are none; where the machine was given some, they are used and seen."""
+    made = launch("micro", "counters", pages="hugetlb-1g")
+    refused = refusal("micro", made)
+    if refused:
+        assert "hugetlb-1g" in str(refused)
+        assert "nr_hugepages" in refused.next_step or "choose pages" in refused.next_step
+        return
+    _, evidence = run("micro", made, tmp_path)
+    assert judge("engine.pages", "hugetlb-1g", evidence)
+    assert not judge("engine.pages", "hugetlb-2m", evidence)
+
+
+def test_base_pages_joined_after_the_first_touch_are_huge(tmp_path: Path) -> None:
+    """Seen like transparent ones: the way there differs, not what is obtained."""
+    made = launch("engine", "ycsb", pages="collapse")
+    refused = refusal("engine", made)
+    if refused:
+        assert "6.1" in refused.next_step or "memory" in refused.next_step
+        return
+    _, evidence = run("engine", made, tmp_path)
+    assert judge("engine.pages", "collapse", evidence)
+    assert not judge("engine.pages", "4k", evidence)
+
+
 def test_an_instruction_of_another_processor_is_missing() -> None:
     """Never replaced by something else."""
     foreign = "isb" if FACTS.arch == "x86_64" else "pause"
     with pytest.raises(MissingError):
         TARGETS["micro"].check(launch("micro", "lock", hint=foreign))
+
+
+@pytest.mark.parametrize(
+    ("change", "workload", "setting"),
+    [("micro.simd", "simd", "simd"), ("micro.timer", "timer", "timer")],
+)
+def test_code_of_another_processor_is_missing_by_name(
+    change: str, workload: str, setting: str
+) -> None:
+    """Forced, it is refused before any run."""
+    absent = [n for n in CATALOGUE[change].levels if n not in here(change)]
+    assert absent
+    for name in absent:
+        with pytest.raises(MissingError, match=name):
+            TARGETS["micro"].check(launch("micro", workload, **{setting: name}))
+
+
+def test_decompressing_is_witnessed_as_well(tmp_path: Path) -> None:
+    """The other direction is another function of the same level."""
+    made = launch("micro", "compress", compression="zstd")
+    made = replace(made, parameters={**made.parameters, "direction": "decompress"})
+    measured, evidence = run("micro", made, tmp_path)
+    assert judge("micro.compression", "zstd", evidence)
+    assert not judge("micro.compression", "lz4", evidence)
+    assert evidence["read_back"]["compression_ratio"] > 1
+    assert measured.counters["checksummed_bytes"] > 0
+
+
+def test_atomics_of_another_processor_are_missing() -> None:
+    """Before any run, and with what they need."""
+    absent = [n for n in CATALOGUE["micro.atomics"].levels if n not in ATOMICS_HERE]
+    for name in absent:
+        with pytest.raises(MissingError, match=name) as caught:
+            TARGETS["micro"].check(launch("micro", "atomic", atomics=name))
+        assert "aarch64" in caught.value.next_step
 
 
 def test_a_check_starts_no_workload(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay._errors import InputError, MissingError
+from assay.changes import lacking
 from assay.study import BASELINE, Absent, Arm, Factor, Study, arms
 from assay.targets import Target
 
@@ -32,12 +33,12 @@ def fit(study: Study, facts: Mapping[str, Any], targets: Mapping[str, Target]) -
 
 
 def _without_lacking(study: Study, facts: Mapping[str, Any]) -> Study:
-    """Levels whose processor is not here go out, or stop the study."""
+    """Levels whose processor is not here go out, or stop the study; so does what it cannot do."""
     for factor in list(study.factors.values()):
         for name, level in factor.levels.items():
-            if level.needs in (None, facts["arch"], *facts["cpu_features"]):
+            why = lacking(level.needs, facts)
+            if not why:
                 continue
-            why = f"needs {level.needs}; this is {facts['arch']}"
             if name == factor.off or factor.absent == "error":
                 raise MissingError(
                     f"{factor.name}={name} {why}",

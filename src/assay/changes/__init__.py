@@ -3,6 +3,7 @@
 from assay.changes.catalogue import CATALOGUE, find
 from assay.changes.declaration import (
     EFFORTS,
+    HTM,
     Application,
     Change,
     Command,
@@ -10,6 +11,7 @@ from assay.changes.declaration import (
     Effort,
     Level,
     Prediction,
+    lacking,
 )
 from assay.changes.generic import GENERIC, applied_values, generic_change
 from assay.changes.witness import Evidence, Held, Witness
@@ -18,6 +20,7 @@ __all__ = [
     "CATALOGUE",
     "EFFORTS",
     "GENERIC",
+    "HTM",
     "Application",
     "Change",
     "Command",
@@ -31,4 +34,5 @@ __all__ = [
     "applied_values",
     "find",
     "generic_change",
+    "lacking",
 ]

@@ -60,13 +60,29 @@ class Application:
         )
 
 
+HTM = "htm"
+"""Needed by a level: hardware transactional memory that commits, not one that is only listed."""
+
+
 @dataclass(frozen=True)
 class Level:
-    """One setting of a change. `needs` names a processor architecture or feature."""
+    """One setting of a change. `needs` names a processor architecture or feature, or is `HTM`."""
 
     name: str
     application: Application
     needs: str | None = None
+
+
+def lacking(needs: str | None, facts: Mapping[str, Any]) -> str:
+    """Why a host with these facts cannot have a level that `needs` this; empty if it can."""
+    if needs == HTM:
+        htm = facts["can"]["htm"]
+        if htm["state"] == "usable":
+            return ""
+        return f"needs hardware transactional memory, which is {htm['state']} here: {htm['why']}"
+    if needs in (None, facts["arch"], *facts["cpu_features"]):
+        return ""
+    return f"needs {needs}; this is {facts['arch']}"
 
 
 @dataclass(frozen=True)

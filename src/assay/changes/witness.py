@@ -10,6 +10,8 @@ is here, so that a bundle can be judged again without any server.
     ReadBack     settings as the server reports them          what it was really given
     HugePages    smaps of the data's own mapping              which pages were obtained
     Repeated     operations carried out against counted       a slow-down of known size
+    Counted      counters that must have moved, or not        a mechanism that leaves a count
+    Every        several witnesses                            that each of them holds
     Environ      /proc/PID/environ                            an environment variable
     Executable   digest of /proc/PID/exe                      which build ran
     CommandSays  output of a witness command                  whatever the user asked
@@ -22,8 +24,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Evidence = Mapping[str, Any]
-"""What a server showed: `read_back`, `functions`, `memory`, `environ`, `executable`, `commands`,
-and the numbers `executed` and `operations`."""
+"""What a server showed: `read_back`, `functions`, `memory`, `counters`, `environ`, `executable`,
+`commands`, and the numbers `executed` and `operations`."""
 
 
 @dataclass(frozen=True)
@@ -42,30 +44,57 @@ class Witness(Protocol):
 
 @dataclass(frozen=True)
 class Expected:
-    """What a function that runs at some level must be called, hold and lack."""
+    """What a function that runs at some level must be called, hold and lack.
+
+    `where_counted` must be held on architectures whose census has such a class:
+    elsewhere the same thing may be done by other instructions, or by a call.
+    Of the instructions in `any_of` it holds at least one, and of those in
+    `exactly` the number given.
+    """
 
     symbol: str = ""
     has: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    where_counted: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+    exactly: Mapping[str, int] = field(default_factory=dict)
+
+    def named(self) -> tuple[str, ...]:
+        """Every instruction that is looked at, once."""
+        return tuple(dict.fromkeys((*self.exactly, *self.has, *self.any_of, *self.lacks)))
 
 
 @dataclass(frozen=True)
 class Functions:
-    """The function that ran in `role` is disassembled: its name and instructions tell the level."""
+    """The function that ran in `role` is disassembled: its name and instructions tell the level.
+
+    A level that several functions may serve, one for each kind of load, expects
+    several; the one whose symbol is in the name of the function that ran counts.
+    """
 
     role: str
-    expected: Mapping[str, Expected]
+    expected: Mapping[str, Expected | tuple[Expected, ...]]
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
         ran = [f for f in evidence.get("functions", ()) if f["role"] == self.role]
         if not ran:
             return Held(False, f"no function was seen to run as {self.role}")
-        wanted = self.expected[level]
+        said = []
         for function in ran:
+            wanted = _serving(function, self.expected[level])
             fault = _fault(function, wanted)
             if fault:
                 return Held(False, fault)
-        return Held(True, "; ".join(_census(f, wanted) for f in ran))
+            said.append(_census(function, wanted))
+        return Held(True, "; ".join(said))
+
+
+def _serving(function: Mapping[str, Any], expected: Expected | tuple[Expected, ...]) -> Expected:
+    """The expectation for this function; without one, the first, which it then fails."""
+    if isinstance(expected, Expected):
+        return expected
+    fitting = [e for e in expected if e.symbol in function["symbol"]]
+    return (fitting or list(expected))[0]
 
 
 def _fault(function: Mapping[str, Any], wanted: Expected) -> str:
@@ -73,7 +102,15 @@ def _fault(function: Mapping[str, Any], wanted: Expected) -> str:
     if wanted.symbol not in name:
         return f"{name} ran, not {wanted.symbol}"
     absent = [i for i in wanted.has if not counts.get(i)]
+    absent += [i for i in wanted.where_counted if counts.get(i) == 0]
     present = [i for i in wanted.lacks if counts.get(i)]
+    for instruction, number in wanted.exactly.items():
+        if counts.get(instruction, 0) == 0 and number:
+            absent.append(instruction)
+        elif counts.get(instruction, 0) != number:
+            return f"{name} holds {counts[instruction]} {instruction}, not {number}"
+    if wanted.any_of and not any(counts.get(i) for i in wanted.any_of):
+        return f"{name} holds none of {', '.join(wanted.any_of)}"
     if absent:
         return f"{name} holds no {' or '.join(absent)}"
     return f"{name} holds {' and '.join(present)}" if present else ""
@@ -81,7 +118,9 @@ def _fault(function: Mapping[str, Any], wanted: Expected) -> str:
 
 def _census(function: Mapping[str, Any], wanted: Expected) -> str:
     counts = function["counts"]
-    holds = ", ".join(f"{counts.get(i, 0)} {i}" for i in (*wanted.has, *wanted.lacks))
+    counted = (i for i in wanted.where_counted if i in counts)
+    shown = (*wanted.named(), *counted)
+    holds = ", ".join(f"{counts.get(i, 0)} {i}" for i in shown)
     size = f"{function['instructions']} instructions"
     return f"{function['symbol']} ({size}: {holds})" if holds else f"{function['symbol']} ({size})"
 
@@ -112,11 +151,12 @@ class HugePages:
 
     A level maps to the field that must be filled; None means that both must be 0.
     `share` is how much of the mapping must be huge: transparent huge pages may
-    leave a ragged edge.
+    leave a ragged edge. `page_bytes` is the kernel's page size of pools.
     """
 
     wanted: Mapping[str, str | None]
     share: float = 0.9
+    page_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
         memory = evidence.get("memory", {})
@@ -127,6 +167,10 @@ class HugePages:
         wanted = self.wanted[level]
         unwanted = [f for f in fields if f != wanted and memory[f]]
         short = wanted is not None and memory[wanted] < self.share * memory["bytes"]
+        if level in self.page_bytes:
+            found = memory.get("kernel_page_bytes")
+            said += f", in pages of {found}"
+            short = short or found != self.page_bytes[level]
         return Held(not unwanted and not short, said)
 
 
@@ -149,6 +193,38 @@ class Repeated:
         if abs(extra - wanted) > 0.1 * wanted + 1000:
             return Held(False, f"{extra} repeated of {counted}, not {wanted:.0f}")
         return Held(True, f"one operation repeated in {every}" if every else "nothing repeated")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counters that a level moves (True), or must leave at zero (False), and its read-back."""
+
+    expected: Mapping[str, Mapping[str, bool]]
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        told = ReadBack().judge(level, applied, evidence)
+        if not told.held:
+            return told
+        seen, wanted = evidence.get("counters", {}), self.expected[level]
+        for name, moves in wanted.items():
+            if name not in seen:
+                return Held(False, f"{name} was not counted")
+            if bool(seen[name]) != moves:
+                return Held(False, f"{name} is {seen[name]}, {'not above 0' if moves else 'not 0'}")
+        said = ", ".join(f"{name} {seen[name]}" for name in wanted)
+        return Held(True, f"{told.evidence}; {said}" if said else told.evidence)
+
+
+@dataclass(frozen=True)
+class Every:
+    """Several witnesses of one change: the first that does not hold is the answer."""
+
+    witnesses: tuple[Witness, ...]
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        answers = [w.judge(level, applied, evidence) for w in self.witnesses]
+        failed = next((a for a in answers if not a.held), None)
+        return failed or Held(True, "; ".join(a.evidence for a in answers))
 
 
 @dataclass(frozen=True)

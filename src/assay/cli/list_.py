@@ -107,6 +107,7 @@ def _changes(target: str | None) -> list[dict[str, Any]]:
             "targets": sorted(c.targets),
             "levels": list(c.levels) or [f"any number allowed for {c.numeric_setting}"],
             "default": f"off {c.off}, on {c.on}",
+            "needs": [f"{n}: {level.needs}" for n, level in c.levels.items() if level.needs],
             "effort": c.effort,
             "witness": type(c.witness).__name__,
             "dose": c.dose.unit if c.dose else "",

@@ -6,15 +6,20 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode
+from assay._errors import ExitCode, InputError
+from assay._parameters import nearest
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
-from assay.record import Bundle
-from assay.report import verdict_lines
+from assay.record import Bundle, RunRecord
+from assay.report import sysmon_lines, verdict_lines
 
 
 @guarded
 def command(
     bundle: Path = typer.Argument(..., help="The folder that `assay run` printed."),
+    sysmon: bool = typer.Option(
+        False, "--sysmon", help="Show locks, aborts and CPUs by arm, as a system monitor would."
+    ),
+    arm: str | None = typer.Option(None, help="With --sysmon: this arm only."),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
     """Show the verdicts of a bundle.
@@ -22,12 +27,30 @@ def command(
     Example: assay show bundles/quickstart-20260101-120000
     """
     opened = Bundle.open(bundle)
+    if sysmon:
+        tell(sysmon_lines(opened.plan, valid_runs(opened), _arm(opened, arm)))
+        return None
     verdicts = opened.verdicts()
     if json:
         tell_json(verdicts.model_dump())
     else:
         tell(verdict_lines(verdicts, opened.plan))
     return None
+
+
+def valid_runs(bundle: Bundle) -> list[RunRecord]:
+    """The runs that count."""
+    return [run for run in bundle.runs() if run.status == "ok"]
+
+
+def _arm(bundle: Bundle, name: str | None) -> str | None:
+    known = [arm.name for arm in bundle.plan.arms]
+    if name is not None and name not in known:
+        raise InputError(
+            f"{name!r} is not an arm of this study{nearest(name, known)}",
+            next_step=f"its arms are {', '.join(known)}",
+        )
+    return name
 
 
 def register(app: typer.Typer) -> None:

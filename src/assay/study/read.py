@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from assay._errors import InputError, Problem, StudyError
@@ -177,7 +178,9 @@ class _Reader:
         if workload is None or kind not in target.workloads:
             self.unknown((*path, "workload", "kind"), "workload", kind, target.workloads)
             return None
-        settings = self.parameters((*path, "target"), section.target, target.settings)
+        settings = self.parameters(
+            (*path, "target"), section.target, target.settings, workload.settings
+        )
         parameters = self.parameters((*path, "workload"), section.workload, workload.parameters)
         return Case(section.name, target.kind, settings, kind, parameters)
 
@@ -186,9 +189,13 @@ class _Reader:
         self.wrong(path, f"{kind!r} is not a {what} here{nearest(kind, known)}", f"use {listed}")
 
     def parameters(
-        self, path: toml.Path, section: OpenSection, known: Mapping[str, Parameter]
+        self,
+        path: toml.Path,
+        section: OpenSection,
+        known: Mapping[str, Parameter],
+        defaults: Mapping[str, Any] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        values = {name: p.default for name, p in known.items()}
+        values = {name: p.default for name, p in known.items()} | dict(defaults)
         for key, written in section.further.items():
             if key not in known:
                 message = f"{section.kind} has no {key!r}{nearest(key, known)}"

@@ -135,6 +135,7 @@ class EmbeddedServer:
             "executable": {**executable, "build_id": self._ready.build_id},
             "read_back": self._ready.manifest,
             "memory": self._result.memory.model_dump(exclude_none=True),
+            "counters": _counts(self._result),
             "executed": self._result.executed,
             "operations": self._result.operations,
             "functions": [
@@ -225,6 +226,8 @@ def _metrics(result: native.Result, manifest: Mapping[str, Any]) -> dict[str, fl
     found["operations_per_cpu_s"] = operations / cpu_s
     found["cpu_per_operation"] = cpu_s * 1e9 / operations
     found["fairness"] = min(done) / max(done)
+    if "retries" in result.counters:
+        found["aborts_per_operation"] = result.counters["retries"] / operations
     return found | _latencies(result.histogram) | _contention(result, cpu_s)
 
 
@@ -247,6 +250,11 @@ def _contention(result: native.Result, cpu_s: float) -> dict[str, float]:
     return found
 
 
+def _counts(result: native.Result) -> dict[str, int]:
+    """Look-ups by cache, and whatever else the server counted by name."""
+    return {f"lookups.{name}": n for name, n in result.lookups.items()} | result.counters
+
+
 def _counters(
     result: native.Result, manifest: Mapping[str, Any], buffer_bytes: int
 ) -> dict[str, float]:
@@ -254,9 +262,13 @@ def _counters(
     for name, lock in result.contention.items():
         for field in ("grabs", "waits", "spins"):
             found[f"{field}.{name}"] = getattr(lock, field)
-    found |= {f"lookups.{name}": n for name, n in result.lookups.items()}
+    found |= _counts(result)
     memory = result.memory
     if memory.bytes is not None:
         found["huge_bytes"] = memory.anon_huge_bytes + memory.private_hugetlb_bytes
     extra = max(0, result.executed - result.operations) if manifest["repeat_every"] else 0
-    return found | {"repeats": extra, "checksummed_bytes": result.executed * buffer_bytes}
+    return found | {
+        "repeats": extra,
+        "executed": result.executed,
+        "checksummed_bytes": result.executed * buffer_bytes,
+    }

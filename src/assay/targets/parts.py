@@ -10,7 +10,24 @@ LOCK_SETTINGS = (
         "choice",
         "instruction between two looks at a held lock",
         "none",
-        ("none", "nop", "pause", "yield", "isb"),
+        ("none", "nop", "pause", "double-pause", "yield", "isb", "sb", "wfe", "wfet"),
+    ),
+    Parameter(
+        "hint_ns",
+        "count",
+        "nanoseconds that a waiter spends on hints at each look, calibrated at start; "
+        "0 leaves it to hint_repeats",
+        0,
+        low=0,
+        high=1_000_000,
+    ),
+    Parameter(
+        "hint_repeats",
+        "count",
+        "hints executed at each look, whatever one costs",
+        1,
+        low=1,
+        high=1 << 20,
     ),
     Parameter(
         "lock",
@@ -18,6 +35,21 @@ LOCK_SETTINGS = (
         "lock algorithm",
         "ttas",
         ("tas", "ttas", "backoff", "ticket", "mcs", "futex"),
+    ),
+    Parameter(
+        "elision",
+        "choice",
+        "run what a ttas lock guards as a hardware transaction that only reads the lock",
+        "off",
+        ("off", "on"),
+    ),
+    Parameter(
+        "elision_retries",
+        "count",
+        "transactions tried again after an abort that may pass, before the lock is taken",
+        3,
+        low=0,
+        high=1000,
     ),
     Parameter(
         "spin_limit",
@@ -30,7 +62,14 @@ LOCK_SETTINGS = (
     Parameter(
         "padding", "count", "bytes between neighbouring locks; 0 is side by side", 64, (0, 64, 128)
     ),
-    Parameter("pages", "choice", "memory pages of the data", "4k", ("4k", "thp", "hugetlb-2m")),
+    Parameter(
+        "pages",
+        "choice",
+        "memory pages of the data: base pages, transparent huge pages, base pages joined once "
+        "touched, or pages of a pool",
+        "4k",
+        ("4k", "thp", "collapse", "hugetlb-2m", "hugetlb-1g"),
+    ),
     Parameter(
         "repeat_every",
         "count",

@@ -5,11 +5,25 @@ from types import MappingProxyType
 
 from assay.workloads.aggregate import AGGREGATE
 from assay.workloads.base import Workload
-from assay.workloads.micro import CRC32C, LOCK
+from assay.workloads.micro import (
+    ATOMIC,
+    CALL,
+    COMPRESS,
+    COUNTERS,
+    CRC32C,
+    HASH,
+    LOCK,
+    ORDER,
+    SIMD,
+    TIMER,
+    UNALIGNED,
+)
+from assay.workloads.tpcc import TPCC
+from assay.workloads.trade_desk import TRADE_DESK
 from assay.workloads.ycsb import YCSB
 
-WORKLOADS: Mapping[str, Workload] = MappingProxyType(
-    {w.kind: w for w in (YCSB, AGGREGATE, LOCK, CRC32C)}
-)
+_MICRO = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, UNALIGNED, TIMER, HASH, COMPRESS, SIMD)
+_ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, *_MICRO)
+WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})
 
 __all__ = ["WORKLOADS", "Workload"]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from assay._parameters import Parameter
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A load with its data set."""
+    """A load with its data set.
+
+    `settings` are the target's settings under this workload when a study names no
+    others: what the target has by default would not carry it.
+    """
 
     kind: str
     text: str
     parameters: Mapping[str, Parameter]
+    settings: Mapping[str, Any] = field(default_factory=dict)

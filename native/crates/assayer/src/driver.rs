@@ -1,7 +1,8 @@
 //! The timed loop of one worker thread.
 //!
 //! A `Unit` carries out operations in small batches and stamps the end of each with one clock read;
-//! an operation's latency is the time since the stamp before it. The worker finds the window and
+//! an operation's latency is the time since the stamp before it, or since its user was due where
+//! users wait between requests. The worker finds the window and
 //! its intervals by comparing stamps with times fixed beforehand: no flag is written to tell it,
 //! and the stop flag it reads between batches is only ever written to end the run early.
 //!
@@ -21,6 +22,8 @@ use crate::recorder::Recording;
 /// The end of one operation, or of several that are timed together.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
+    /// Clock ticks since which its user waits; `None`: since the stamp before.
+    pub since: Option<u64>,
     /// Clock ticks at the end.
     pub end_ticks: u64,
     /// Index into the unit's kinds.
@@ -40,6 +43,8 @@ pub struct Counts {
     pub contention: Vec<(&'static str, Contention)>,
     /// Look-ups by role.
     pub lookups: Vec<(&'static str, u64)>,
+    /// Whatever else the unit counts, by name.
+    pub counters: Vec<(&'static str, u64)>,
     /// Operations carried out, counted or not.
     pub executed: u64,
 }
@@ -47,10 +52,13 @@ pub struct Counts {
 impl Counts {
     fn since(&self, earlier: &Self) -> Self {
         let contention = self.contention.iter().zip(&earlier.contention);
-        let lookups = self.lookups.iter().zip(&earlier.lookups);
+        let numbers = |now: &[(&'static str, u64)], then: &[(&'static str, u64)]| {
+            now.iter().zip(then).map(|(now, then)| (now.0, now.1 - then.1)).collect()
+        };
         Self {
             contention: contention.map(|(now, then)| (now.0, now.1.since(&then.1))).collect(),
-            lookups: lookups.map(|(now, then)| (now.0, now.1 - then.1)).collect(),
+            lookups: numbers(&self.lookups, &earlier.lookups),
+            counters: numbers(&self.counters, &earlier.counters),
             executed: self.executed - earlier.executed,
         }
     }
@@ -61,22 +69,26 @@ impl Counts {
             self.contention =
                 other.contention.iter().map(|(name, _)| (*name, Contention::default())).collect();
         }
-        if self.lookups.is_empty() {
-            self.lookups = other.lookups.iter().map(|(name, _)| (*name, 0)).collect();
-        }
         for (own, others) in self.contention.iter_mut().zip(&other.contention) {
             own.1.add(&others.1);
         }
-        for (own, others) in self.lookups.iter_mut().zip(&other.lookups) {
-            own.1 += others.1;
-        }
+        add_numbers(&mut self.lookups, &other.lookups);
+        add_numbers(&mut self.counters, &other.counters);
         self.executed += other.executed;
     }
 }
 
+fn add_numbers(own: &mut Vec<(&'static str, u64)>, other: &[(&'static str, u64)]) {
+    if own.is_empty() {
+        own.extend(other.iter().map(|(name, _)| (*name, 0)));
+    }
+    own.iter_mut().zip(other).for_each(|(own, others)| own.1 += others.1);
+}
+
 /// What a worker thread drives.
 pub trait Unit {
-    /// Carries out a batch and appends the end of each operation to `done`.
+    /// Carries out a batch and appends the end of each operation to `done`. Without work it
+    /// returns soon, with none.
     fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure>;
 
     /// What has been counted so far.
@@ -196,6 +208,10 @@ impl<'a> Worker<'a> {
                     break;
                 }
             }
+            if done.is_empty() {
+                last = self.clock.ticks();
+                is_complete = self.reach(last);
+            }
             if self.opening.is_none() && last >= self.window.start {
                 self.opening = Some((unit.counts(), process::thread_cpu_s()));
             }
@@ -212,7 +228,23 @@ impl<'a> Worker<'a> {
         if done.end_ticks < self.window.start {
             return false;
         }
-        while done.end_ticks >= self.interval_end {
+        if self.reach(done.end_ticks) {
+            return true;
+        }
+        let since = done.since.unwrap_or(last);
+        let ns = self.clock.ns_between(since, done.end_ticks) / done.operations;
+        // An extra takes every step that an operation takes, and counts zero times: of n + 1
+        // operations one is missing, and nothing else differs, not even a branch.
+        let counted = done.operations * u64::from(!done.is_extra);
+        self.recording.record(done.kind, ns, counted, done.is_error);
+        self.operations += counted;
+        false
+    }
+
+    /// Ends the intervals that lie before `ticks`; true when the window does.
+    #[inline]
+    fn reach(&mut self, ticks: u64) -> bool {
+        while ticks >= self.interval_end {
             self.ship();
             if self.interval_end == self.window.end {
                 return true;
@@ -220,12 +252,6 @@ impl<'a> Worker<'a> {
             self.interval += 1;
             self.interval_end = self.window.interval_end(self.interval);
         }
-        let ns = self.clock.ns_between(last, done.end_ticks) / done.operations;
-        // An extra takes every step that an operation takes, and counts zero times: of n + 1
-        // operations one is missing, and nothing else differs, not even a branch.
-        let counted = done.operations * u64::from(!done.is_extra);
-        self.recording.record(done.kind, ns, counted, done.is_error);
-        self.operations += counted;
         false
     }
 

@@ -5,9 +5,12 @@
 
 use std::process::ExitCode;
 
+use assay_data_cache::CacheError;
 use assay_disasm::DisasmError;
 use assay_engine::EngineError;
+use assay_log::LogError;
 use assay_primitives::PrimitiveError;
+use assay_transactions::TransactionError;
 use assay_workload::WorkloadError;
 use thiserror::Error;
 
@@ -83,8 +86,54 @@ impl From<EngineError> for Failure {
                 message,
                 next: "raise workload.operations: it sizes the key space for inserts".to_owned(),
             },
-            EngineError::Part { .. } => Failure::usage(message),
-            EngineError::ArenaFull(_) => Failure::Failed(error.into()),
+            EngineError::Part { .. } | EngineError::Elision { .. } => Failure::usage(message),
+            EngineError::Cache(error) => error.into(),
+            EngineError::CacheTooSmall { .. } => Failure::Usage {
+                message,
+                next: "raise parts.cache_share or workload.records, or take fewer threads"
+                    .to_owned(),
+            },
+            EngineError::Unlisted { .. } => Failure::usage(message),
+            EngineError::Transactions(TransactionError::Primitive(error)) => error.into(),
+            EngineError::Transactions(TransactionError::Full(_))
+            | EngineError::Transaction(assay_transactions::Failure::Full(_)) => Failure::Usage {
+                message,
+                next: "raise workload.transactions (of ycsb: operations): it sizes what grows"
+                    .to_owned(),
+            },
+            EngineError::Log(error)
+            | EngineError::Transaction(assay_transactions::Failure::Log(error)) => error.into(),
+            EngineError::LogFile { .. }
+            | EngineError::Index(_)
+            | EngineError::Transactions(_)
+            | EngineError::Transaction(_)
+            | EngineError::ArenaFull(_) => Failure::Failed(error.into()),
+        }
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        match &error {
+            // The folder or its device is at fault, or full: a matter of this host.
+            LogError::Failed { .. } | LogError::Os { .. } => {
+                let next = format!("{}, or let TMPDIR point to another folder", error.next());
+                Failure::Missing { message: error.to_string(), next }
+            }
+            _ => Failure::Failed(error.into()),
+        }
+    }
+}
+
+impl From<CacheError> for Failure {
+    fn from(error: CacheError) -> Self {
+        let (message, next) = (error.to_string(), error.next());
+        match error {
+            CacheError::Primitive(error) => error.into(),
+            CacheError::Shape { .. } => Failure::Usage { message, next },
+            // The folder or its device is at fault, or full: a matter of this host.
+            CacheError::Backing { .. } => Failure::Missing { message, next },
+            _ => Failure::Failed(error.into()),
         }
     }
 }

@@ -6,13 +6,13 @@ mod support;
 use serde_json::{Value, json};
 use support::{ASSAYER, run};
 
-const HINTS: [&str; 4] = ["pause", "yield", "isb", "nop"];
+const HINTS: [&str; 7] = ["pause", "yield", "isb", "sb", "wfe", "wfet", "nop"];
 
 fn slow_paths() -> Vec<String> {
     let hints: &[&str] = if cfg!(target_arch = "x86_64") {
-        &["none", "nop", "pause"]
+        &["none", "nop", "pause", "double_pause"]
     } else {
-        &["none", "nop", "yield", "isb"]
+        &["none", "nop", "yield", "isb", "sb", "wfe", "wfet"]
     };
     let kinds = ["tas", "ttas", "backoff", "ticket", "mcs", "futex"];
     let names = kinds
@@ -119,7 +119,12 @@ mod against_objdump {
 #[test]
 fn the_functions_that_ran_can_be_named_and_say_what_they_hold() {
     let hint = if cfg!(target_arch = "x86_64") { "pause" } else { "yield" };
-    for (data_cache, word) in [("one-lock", "locked_look_up"), ("lock-free", "lock_free_look_up")] {
+    for (data_cache, word) in [
+        ("one-lock", "::locked_look_up"),
+        ("partitioned", "::partition_look_up"),
+        ("hyper-clock", "::hyper_clock_look_up"),
+        ("optimistic", "::optimistic_look_up"),
+    ] {
         let outcome = run(
             "engine",
             &json!({"parts": {"hint": hint, "lock": "ttas", "data_cache": data_cache},
@@ -139,8 +144,10 @@ fn the_functions_that_ran_can_be_named_and_say_what_they_hold() {
         assert!(ran[1]["calls"].as_u64().unwrap() > 0);
         if cfg!(target_arch = "x86_64") {
             let counts = &look_up["counts"];
-            let is_locked = counts["xchg_mem"].as_u64() > Some(0);
-            assert_eq!(is_locked, data_cache == "one-lock", "{counts}");
+            let has = |class: &str| counts[class].as_u64() > Some(0);
+            let is_locked = ["one-lock", "partitioned"].contains(&data_cache);
+            assert_eq!(has("xchg_mem"), is_locked, "{data_cache}: {counts}");
+            assert_eq!(has("lock_prefix"), data_cache == "hyper-clock", "{counts}");
         }
     }
 }

@@ -41,8 +41,27 @@ fn wrong_values_are_refused_with_what_is_allowed() {
     for (request, mention) in [
         (json!({"parts": {"lock": "spin"}}), "ttas"),
         (json!({"parts": {"padding": 3}}), "0, 64 or 128"),
+        (json!({"parts": {"elision": "maybe"}}), "off, on"),
+        (json!({"parts": {"elision": "on", "lock": "mcs"}}), "only ttas"),
+        (json!({"parts": {"hint_repeats": 0}}), "from 1 to"),
+        (json!({"parts": {"hint": "nop", "hint_repeats": 2, "hint_ns": 9}}), "leave one out"),
+        (json!({"parts": {"hint": "none", "hint_ns": 100}}), "choose another hint"),
         (json!({"parts": {"cache_partitions": 3}}), "power of two"),
-        (json!({"workload": {"kind": "tpcc"}}), "ycsb"),
+        (json!({"parts": {"cache_share": 0}}), "from 1 to 100"),
+        (json!({"parts": {"data_cache": "lock-free"}}), "optimistic"),
+        (json!({"parts": {"data_cache": "optimistic", "cache_share": 50}}), "`hyper-clock`"),
+        (json!({"parts": {"cache_share": 1}, "workload": {"records": 1000}}), "1 pages of"),
+        (json!({"workload": {"kind": "tpcb"}}), "ycsb, tpcc, trade-desk, aggregate"),
+        (json!({"workload": {"kind": "tpcc"}}), "index = latched with cc = no-wait"),
+        (
+            json!({"parts": {"cc": "optimistic", "index": "hash"}, "workload": {"mix": "e"}}),
+            "index = latched; or index = optimistic",
+        ),
+        (
+            json!({"parts": {"cc": "no-wait", "index": "latched", "hash_cache": "on"}}),
+            "store = memory",
+        ),
+        (json!({"workload": {"kind": "aggregate", "rows": 0}}), "workload.rows"),
         (json!({"workload": {"mix": "g"}}), "a, b, c, d, e, f"),
         (json!({"workload": {"records": 0}}), "workload.records"),
         (json!({"workload": {"theta": 0.5}}), "exact"),
@@ -57,12 +76,49 @@ fn wrong_values_are_refused_with_what_is_allowed() {
 }
 
 #[test]
+fn parts_of_small_kinds_are_checked() {
+    for (parts, workload, mention) in [
+        (json!({"call": "jump"}), json!({"kind": "call"}), "inlined, direct, pointer, dyn"),
+        (json!({"zstd_level": 0}), json!({"kind": "compress"}), "from 1 to 19"),
+        (json!({}), json!({"kind": "compress", "repeated_percent": 101}), "from 0 to 100"),
+        (json!({}), json!({"kind": "simd", "buffer_bytes": 0}), "buffer_bytes"),
+        (json!({}), json!({"kind": "timer", "colour": 1}), "colour"),
+    ] {
+        let request = json!({"parts": parts, "workload": workload});
+        assert_error("micro", &request, "usage", mention);
+    }
+}
+
+#[test]
 fn a_hint_of_the_other_architecture_is_missing() {
     let hint = if cfg!(target_arch = "x86_64") { "isb" } else { "pause" };
     let next = assert_error("engine", &json!({"parts": {"hint": hint}}), "missing", hint);
     assert!(next.contains("none"), "{next}");
     let lock = json!({"parts": {"hint": hint}, "workload": {"kind": "lock"}});
     assert_error("micro", &lock, "missing", hint);
+}
+
+/// Asked for where transactions commit, it is there; elsewhere the answer names the state that
+/// `facts` reports, and why.
+#[test]
+fn elision_without_transactions_that_commit_is_missing_with_the_state() {
+    let facts = run("facts", &json!({}));
+    let htm = facts.only("result")["can"]["htm"].clone();
+    let parts = json!({"elision": "on"});
+    let requests = [
+        ("engine", json!({"parts": parts, "workload": {"records": 2000}, "check_only": true})),
+        ("micro", json!({"parts": parts, "workload": {"kind": "lock"}, "check_only": true})),
+    ];
+    for (verb, request) in requests {
+        if htm["state"] == "usable" {
+            assert_eq!(run(verb, &request).types().last(), Some(&"checked"));
+            continue;
+        }
+        let state = htm["state"].as_str().unwrap();
+        let next = assert_error(verb, &request, "missing", state);
+        assert_error(verb, &request, "missing", htm["why"].as_str().unwrap());
+        assert!(next.contains("elision"), "{next}");
+    }
 }
 
 #[test]

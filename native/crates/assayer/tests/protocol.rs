@@ -61,11 +61,19 @@ struct Ready<M> {
 #[serde(deny_unknown_fields)]
 struct EngineManifest {
     hint: String,
+    hint_ns: u32,
+    hint_repeats: u32,
+    hint_ns_measured: f64,
     lock: String,
+    elision: String,
+    elision_retries: u64,
+    htm: String,
     spin_limit: u32,
     padding: u64,
     data_cache: String,
     cache_partitions: u64,
+    cache_share: u64,
+    cache_pages: u64,
     pages: String,
     repeat_every: u64,
     threads: u64,
@@ -73,7 +81,6 @@ struct EngineManifest {
     lock_stride_bytes: u64,
     memory: Memory,
     clock: Clock,
-    hint_ns: f64,
     load_s: f64,
     records: u64,
     inputs_per_thread: u64,
@@ -81,13 +88,64 @@ struct EngineManifest {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct TransactionalManifest {
+    hint: String,
+    hint_ns: u32,
+    hint_repeats: u32,
+    hint_ns_measured: f64,
+    lock: String,
+    elision: String,
+    elision_retries: u64,
+    htm: String,
+    spin_limit: u32,
+    padding: u64,
+    index: String,
+    hash_cache: String,
+    cc: String,
+    store: String,
+    data_cache: String,
+    system_cache: String,
+    cache_partitions: u64,
+    log: String,
+    plan: String,
+    rewrite: String,
+    pages: String,
+    repeat_every: u64,
+    threads: u64,
+    cpus: Vec<Option<u64>>,
+    memory: Memory,
+    clock: Clock,
+    load_s: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AggregateManifest {
+    plan: String,
+    rewrite: String,
+    repeat_every: u64,
+    threads: u64,
+    cpus: Vec<Option<u64>>,
+    clock: Clock,
+    load_s: f64,
+    rows: u64,
+    compile_ms: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct LockManifest {
     hint: String,
+    hint_ns: u32,
+    hint_repeats: u32,
+    hint_ns_measured: f64,
     lock: String,
+    elision: String,
+    elision_retries: u64,
+    htm: String,
     spin_limit: u32,
     padding: u64,
     lock_stride_bytes: u64,
-    hint_ns: f64,
     pages: String,
     repeat_every: u64,
     threads: u64,
@@ -108,6 +166,37 @@ struct Crc32cManifest {
     memory: Memory,
     clock: Clock,
     load_s: f64,
+}
+
+/// What every kind's manifest has beside its own fields. Not flattened: that would let unknown
+/// fields pass.
+macro_rules! micro_manifests {
+    ($($name:ident { $($field:ident: $type:ty,)+ })+) => {$(
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct $name {
+            $($field: $type,)+
+            pages: String,
+            repeat_every: u64,
+            threads: u64,
+            cpus: Vec<Option<u64>>,
+            memory: Memory,
+            clock: Clock,
+            load_s: f64,
+        }
+    )+};
+}
+
+micro_manifests! {
+    AtomicManifest { atomics: String, }
+    OrderManifest { order: String, }
+    CountersManifest { stride: u64, counter_stride_bytes: u64, }
+    CallManifest { call: String, }
+    UnalignedManifest { alignment: String, load_offset_bytes: u64, }
+    TimerManifest { timer: String, }
+    HashManifest { hash: String, }
+    CompressManifest { compression: String, zstd_level: i64, compression_ratio: f64, }
+    SimdManifest { simd: String, }
 }
 
 #[derive(Deserialize)]
@@ -161,19 +250,28 @@ struct Contention {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Made {
+    symbol: String,
+    instructions: u64,
+    counts: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Ran {
     role: String,
     address: String,
     calls: u64,
+    made: Option<Made>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ResultMemory {
-    bytes: u64,
-    anon_huge_bytes: u64,
-    private_hugetlb_bytes: u64,
-    kernel_page_bytes: u64,
+    bytes: Option<u64>,
+    anon_huge_bytes: Option<u64>,
+    private_hugetlb_bytes: Option<u64>,
+    kernel_page_bytes: Option<u64>,
     rss_bytes: u64,
     page_table_bytes: u64,
 }
@@ -192,8 +290,10 @@ struct CpuShare {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
-    records: u64,
+    records: Option<u64>,
     checksum_ok: bool,
+    #[serde(default)]
+    faults: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -209,6 +309,7 @@ struct RunResult {
     threads: Vec<ThreadResult>,
     contention: BTreeMap<String, Contention>,
     lookups: BTreeMap<String, u64>,
+    counters: BTreeMap<String, u64>,
     executed: u64,
     ran: Vec<Ran>,
     memory: ResultMemory,
@@ -330,8 +431,19 @@ fn read_message(example: &str, message: Value) {
         ("phase", _) => read::<Phase>(data),
         ("checked", _) => read::<Checked>(data),
         ("ready", "engine") => read::<Ready<EngineManifest>>(data),
+        ("ready", "engine-trade-desk") => read::<Ready<TransactionalManifest>>(data),
+        ("ready", "engine-aggregate") => read::<Ready<AggregateManifest>>(data),
         ("ready", "micro-lock") => read::<Ready<LockManifest>>(data),
         ("ready", "micro-crc32c") => read::<Ready<Crc32cManifest>>(data),
+        ("ready", "micro-atomic") => read::<Ready<AtomicManifest>>(data),
+        ("ready", "micro-order") => read::<Ready<OrderManifest>>(data),
+        ("ready", "micro-counters") => read::<Ready<CountersManifest>>(data),
+        ("ready", "micro-call") => read::<Ready<CallManifest>>(data),
+        ("ready", "micro-unaligned") => read::<Ready<UnalignedManifest>>(data),
+        ("ready", "micro-timer") => read::<Ready<TimerManifest>>(data),
+        ("ready", "micro-hash") => read::<Ready<HashManifest>>(data),
+        ("ready", "micro-compress") => read::<Ready<CompressManifest>>(data),
+        ("ready", "micro-simd") => read::<Ready<SimdManifest>>(data),
         ("interval", _) => read::<Interval>(data),
         ("health", _) => read::<Health>(data),
         ("error", _) => read::<Error>(data),
@@ -358,8 +470,30 @@ fn examples() -> Vec<(&'static str, &'static str, Value)> {
             short(json!({"parts": {"data_cache": "partitioned"},
                          "workload": {"kind": "ycsb", "mix": "a", "records": 2000}})),
         ),
+        (
+            "engine-trade-desk",
+            "engine",
+            short(json!({"parts": {"cc": "no-wait", "index": "latched"},
+                         "workload": {"kind": "trade-desk", "accounts": 100,
+                                      "report_share": 0.1}})),
+        ),
+        (
+            "engine-aggregate",
+            "engine",
+            short(json!({"parts": {"plan": "cranelift-simd"},
+                         "workload": {"kind": "aggregate", "rows": 1000}})),
+        ),
         ("micro-lock", "micro", short(json!({"workload": {"kind": "lock", "locks": "each"}}))),
         ("micro-crc32c", "micro", short(json!({"workload": {"kind": "crc32c"}}))),
+        ("micro-atomic", "micro", short(json!({"workload": {"kind": "atomic"}}))),
+        ("micro-order", "micro", short(json!({"workload": {"kind": "order"}}))),
+        ("micro-counters", "micro", short(json!({"workload": {"kind": "counters"}}))),
+        ("micro-call", "micro", short(json!({"workload": {"kind": "call"}}))),
+        ("micro-unaligned", "micro", short(json!({"workload": {"kind": "unaligned"}}))),
+        ("micro-timer", "micro", short(json!({"workload": {"kind": "timer"}}))),
+        ("micro-hash", "micro", short(json!({"workload": {"kind": "hash"}}))),
+        ("micro-compress", "micro", short(json!({"workload": {"kind": "compress"}}))),
+        ("micro-simd", "micro", short(json!({"workload": {"kind": "simd"}}))),
         ("check", "engine", json!({"check_only": true, "workload": {"records": 2000}})),
         ("facts", "facts", json!({})),
         (

@@ -5,12 +5,15 @@ mod support;
 
 use assay_primitives::Crc32cLevel;
 use serde_json::{Value, json};
-use support::run;
+use support::{Outcome, run};
 
 const KINDS: [&str; 6] = ["tas", "ttas", "backoff", "ticket", "mcs", "futex"];
 
 fn measured(verb: &str, request: &Value) -> (Value, Value) {
-    let outcome = run(verb, request);
+    sound(&run(verb, request), request)
+}
+
+fn sound(outcome: &Outcome, request: &Value) -> (Value, Value) {
     assert_eq!(outcome.code, Some(0), "{:?}", outcome.messages);
     let result = outcome.only("result").clone();
     assert_eq!(result["complete"], true);
@@ -29,7 +32,7 @@ fn short(request: Value) -> Value {
 
 #[test]
 fn every_data_cache_with_every_lock_leaves_the_records_whole() {
-    for data_cache in ["one-lock", "partitioned", "lock-free"] {
+    for data_cache in ["one-lock", "partitioned", "hyper-clock", "optimistic"] {
         for lock in KINDS {
             let request = short(json!({
                 "parts": {"data_cache": data_cache, "lock": lock},
@@ -58,6 +61,32 @@ fn every_mix_runs_and_inserts_are_kept() {
 }
 
 #[test]
+fn a_small_data_cache_misses_evicts_writes_back_and_leaves_the_records_whole() {
+    for data_cache in ["one-lock", "partitioned", "hyper-clock"] {
+        let request = |share: u64| {
+            let parts = json!({"data_cache": data_cache, "cache_share": share});
+            json!({"parts": parts, "workload": {"mix": "a", "records": 6000}, "warmup_ms": 10,
+                   "window_ms": 150})
+        };
+        let (manifest, all) = measured("engine", &request(100));
+        assert_eq!(manifest["cache_share"], 100);
+        let number = |result: &Value, name: &str| {
+            result["counters"][format!("data_cache.{name}")].as_u64().unwrap()
+        };
+        assert_eq!(number(&all, "hits"), all["lookups"]["data_cache"].as_u64().unwrap());
+        for name in ["misses", "evictions", "write_backs"] {
+            assert_eq!(number(&all, name), 0, "{name}");
+        }
+        let (manifest, tenth) = measured("engine", &request(10));
+        // Fifteen records of a kilobyte fit a page.
+        assert_eq!((&manifest["cache_share"], &manifest["cache_pages"]), (&10.into(), &40.into()));
+        for name in ["hits", "misses", "evictions", "write_backs"] {
+            assert!(number(&tenth, name) > 0, "{name} with {data_cache}");
+        }
+    }
+}
+
+#[test]
 fn every_lock_kind_adds_up() {
     for lock in KINDS {
         for locks in ["one", "each"] {
@@ -68,6 +97,134 @@ fn every_lock_kind_adds_up() {
             assert_eq!(result["latency_of"], "batches of 64");
         }
     }
+}
+
+#[test]
+fn a_wait_in_nanoseconds_becomes_a_count_that_is_reported() {
+    let pause = if cfg!(target_arch = "x86_64") { "pause" } else { "isb" };
+    for (verb, workload) in
+        [("micro", json!({"kind": "lock"})), ("engine", json!({"records": 1000}))]
+    {
+        let manifest =
+            |parts: Value| measured(verb, &short(json!({"parts": parts, "workload": workload}))).0;
+        let raw = manifest(json!({"hint": pause, "hint_repeats": 200}));
+        assert_eq!((&raw["hint_repeats"], &raw["hint_ns"]), (&200.into(), &0.into()));
+        let calibrated = manifest(json!({"hint": pause, "hint_ns": 5000}));
+        assert_eq!(calibrated["hint_ns"], 5000);
+        let one_ns = calibrated["hint_ns_measured"].as_f64().unwrap();
+        let repeats = calibrated["hint_repeats"].as_f64().unwrap();
+        assert!(one_ns > 0.0);
+        assert!((repeats * one_ns - 5000.0).abs() <= one_ns, "{repeats} of {one_ns} ns");
+    }
+}
+
+#[test]
+fn no_atomic_operation_is_lost_and_a_missing_flavour_is_said() {
+    for atomics in ["std", "ll-sc", "lse"] {
+        for operation in ["add", "cas", "lock"] {
+            for words in ["one", "each"] {
+                let request = short(json!({
+                    "parts": {"atomics": atomics}, "threads": 3,
+                    "workload": {"kind": "atomic", "operation": operation, "words": words},
+                }));
+                let outcome = run("micro", &request);
+                if outcome.types().contains(&"error") {
+                    let error = outcome.only("error");
+                    assert_ne!(atomics, "std");
+                    assert_eq!((outcome.code, &error["kind"]), (Some(3), &"missing".into()));
+                    assert!(error["next"].as_str().unwrap().contains("aarch64"), "{error}");
+                    continue;
+                }
+                let (manifest, _) = sound(&outcome, &request);
+                assert_eq!(manifest["atomics"], atomics);
+            }
+        }
+    }
+}
+
+#[test]
+fn accesses_under_every_order_add_up() {
+    for order in ["relaxed", "acq-rel", "seq-cst"] {
+        for access in ["store", "load", "rmw"] {
+            let request = short(json!({
+                "parts": {"order": order, "repeat_every": 7}, "threads": 2,
+                "workload": {"kind": "order", "access": access, "words": "one"},
+            }));
+            let (manifest, result) = measured("micro", &request);
+            assert_eq!(manifest["order"], order);
+            assert_eq!(result["ran"][0]["role"], "order");
+            let executed = result["executed"].as_f64().unwrap();
+            let seen = executed / result["operations"].as_f64().unwrap();
+            assert!((seen * 7.0 / 8.0 - 1.0).abs() < 0.02, "{seen}");
+        }
+    }
+}
+
+#[test]
+fn counters_lie_as_far_apart_as_asked_for() {
+    for stride in [8, 16, 32, 64, 128, 256] {
+        let request = short(json!({
+            "parts": {"stride": stride}, "workload": {"kind": "counters"}, "threads": 3,
+        }));
+        let (manifest, _) = measured("micro", &request);
+        assert_eq!(manifest["counter_stride_bytes"], stride);
+    }
+    let request = json!({"parts": {"stride": 24}, "workload": {"kind": "counters"}});
+    let error = run("micro", &request).only("error").clone();
+    assert_eq!(error["kind"], "usage");
+}
+
+/// Every choice of a part runs and is named, or is missing with exit code 3.
+#[test]
+fn every_choice_of_every_small_kind_runs_or_is_missing() {
+    let choices: &[(&str, &str, &[&str])] = &[
+        ("call", "call", &["inlined", "direct", "pointer", "dyn"]),
+        ("unaligned", "alignment", &["aligned", "within-line", "across-line", "across-page"]),
+        (
+            "timer",
+            "timer",
+            &["clock-gettime", "instant", "rdtsc", "rdtscp", "cntvct", "isb-cntvct"],
+        ),
+        ("hash", "hash", &["xxh3-detected", "xxh3-compiled", "chacha20"]),
+        ("compress", "compression", &["copy", "lz4", "zstd"]),
+        ("simd", "simd", &["scalar", "auto", "sse2", "avx2", "neon", "translated"]),
+    ];
+    for (kind, part, names) in choices {
+        let mut ran = 0;
+        for name in *names {
+            let request = short(json!({
+                "parts": {*part: name, "repeat_every": 5}, "threads": 2,
+                "workload": {"kind": kind},
+            }));
+            let outcome = run("micro", &request);
+            if outcome.types().contains(&"error") {
+                let error = outcome.only("error");
+                assert_eq!((outcome.code, &error["kind"]), (Some(3), &"missing".into()), "{error}");
+                assert!(error["message"].as_str().unwrap().contains(name), "{error}");
+                continue;
+            }
+            ran += 1;
+            let (manifest, result) = sound(&outcome, &request);
+            assert_eq!(manifest[*part], **name);
+            assert_eq!(result["ran"][0]["role"], *kind);
+            assert!(result["operations"].as_u64().unwrap() > 0);
+        }
+        assert!(ran >= 2, "{kind}");
+    }
+}
+
+#[test]
+fn what_is_compressed_states_its_ratio_and_decompresses() {
+    let ratio = |compression: &str, percent: u64, direction: &str| {
+        let workload =
+            json!({"kind": "compress", "repeated_percent": percent, "direction": direction});
+        let parts = json!({"compression": compression});
+        let request = short(json!({"parts": parts, "workload": workload}));
+        measured("micro", &request).0["compression_ratio"].as_f64().unwrap()
+    };
+    assert_eq!(ratio("copy", 60, "compress"), 1.0);
+    assert!(ratio("lz4", 90, "decompress") > ratio("lz4", 30, "compress"));
+    assert!(ratio("zstd", 90, "decompress") > 2.0);
 }
 
 #[test]

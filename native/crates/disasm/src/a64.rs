@@ -29,10 +29,16 @@ const TABLE: &[(&str, u32, u32)] = &[
     ("lse_swp", 0x3F20_FC00, 0x3820_8000),
     // LDADD and its seven relatives.
     ("lse_ldop", 0x3F20_8C00, 0x3820_0000),
+    // BL; BLR and its authenticating forms.
+    ("call_direct", 0xFC00_0000, 0x9400_0000),
+    ("call_indirect", 0xFEFF_F000, 0xD63F_0000),
+    // MRS from CNTVCT_EL0.
+    ("cntvct", 0xFFFF_FFE0, 0xD53B_E040),
     ("crc32", 0x7FE0_E000, 0x1AC0_4000),
     ("pmull", 0xBFE0_FC00, 0x0EE0_E000),
     ("pmull", 0xBFE0_FC00, 0x0E20_E000),
-    ("vector_add", 0xBF20_FC00, 0x0E20_8400),
+    // Advanced SIMD arithmetic on whole registers of 128 bits.
+    ("vector_128", 0xDE00_0000, 0x4E00_0000),
 ];
 
 /// The number of instructions and the counts by class.
@@ -64,23 +70,27 @@ mod tests {
     #[test]
     fn each_class_is_counted_from_its_word() {
         for (class, word) in [
-            ("nop", 0xD503_201F),        // nop
-            ("yield", 0xD503_203F),      // yield
-            ("wfe", 0xD503_205F),        // wfe
-            ("wfet", 0xD503_1003),       // wfet x3
-            ("isb", 0xD503_3FDF),        // isb sy
-            ("sb", 0xD503_30FF),         // sb
-            ("dmb", 0xD503_3BBF),        // dmb ish
-            ("llsc", 0xC85F_FC41),       // ldaxr x1, [x2]
-            ("llsc", 0xC803_FC41),       // stlxr w3, x1, [x2]
-            ("ldar_stlr", 0xC8DF_FC41),  // ldar x1, [x2]
-            ("ldar_stlr", 0x889F_FC41),  // stlr w1, [x2]
-            ("lse_cas", 0xC8E1_FC43),    // casal x1, x3, [x2]
-            ("lse_swp", 0xF8A1_8043),    // swpa x1, x3, [x2]
-            ("lse_ldop", 0xF821_0043),   // ldadd x1, x3, [x2]
-            ("crc32", 0x9AC3_5C41),      // crc32cx w1, w2, x3
-            ("pmull", 0x0EE2_E020),      // pmull v0.1q, v1.1d, v2.1d
-            ("vector_add", 0x4EE2_8420), // add v0.2d, v1.2d, v2.2d
+            ("nop", 0xD503_201F),           // nop
+            ("yield", 0xD503_203F),         // yield
+            ("wfe", 0xD503_205F),           // wfe
+            ("wfet", 0xD503_1003),          // wfet x3
+            ("isb", 0xD503_3FDF),           // isb sy
+            ("sb", 0xD503_30FF),            // sb
+            ("dmb", 0xD503_3BBF),           // dmb ish
+            ("llsc", 0xC85F_FC41),          // ldaxr x1, [x2]
+            ("llsc", 0xC803_FC41),          // stlxr w3, x1, [x2]
+            ("ldar_stlr", 0xC8DF_FC41),     // ldar x1, [x2]
+            ("ldar_stlr", 0x889F_FC41),     // stlr w1, [x2]
+            ("lse_cas", 0xC8E1_FC43),       // casal x1, x3, [x2]
+            ("lse_swp", 0xF8A1_8043),       // swpa x1, x3, [x2]
+            ("lse_ldop", 0xF821_0043),      // ldadd x1, x3, [x2]
+            ("crc32", 0x9AC3_5C41),         // crc32cx w1, w2, x3
+            ("pmull", 0x0EE2_E020),         // pmull v0.1q, v1.1d, v2.1d
+            ("call_direct", 0x9400_0001),   // bl .+4
+            ("call_indirect", 0xD63F_0040), // blr x2
+            ("cntvct", 0xD53B_E041),        // mrs x1, cntvct_el0
+            ("vector_128", 0x4EA2_8420),    // add v0.4s, v1.4s, v2.4s
+            ("vector_128", 0x6E22_3C20),    // cmhs v0.16b, v1.16b, v2.16b
         ] {
             assert_eq!(class_of(word), Some(class), "{word:#x}");
         }

@@ -7,11 +7,13 @@
 
 use std::collections::BTreeSet;
 
-use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
+};
 
 use crate::census::Counts;
 
-const CLASSES: [&str; 13] = [
+const CLASSES: [&str; 18] = [
     "pause",
     "nop",
     "lock_prefix",
@@ -21,10 +23,15 @@ const CLASSES: [&str; 13] = [
     "crc32",
     "pclmul",
     "rdtsc",
+    "rdtscp",
+    "call_direct",
+    "call_indirect",
+    "vector_128",
+    "vector_256",
+    "vector_512",
     "xbegin",
     "umwait_tpause",
     "rep_string",
-    "vector_add",
 ];
 
 /// The number of instructions and the counts by class.
@@ -76,18 +83,43 @@ fn classes_of(instruction: &Instruction) -> impl Iterator<Item = &'static str> {
         Mnemonic::Lfence => Some("lfence"),
         Mnemonic::Crc32 => Some("crc32"),
         Mnemonic::Pclmulqdq | Mnemonic::Vpclmulqdq => Some("pclmul"),
-        Mnemonic::Rdtsc | Mnemonic::Rdtscp => Some("rdtsc"),
+        Mnemonic::Rdtsc => Some("rdtsc"),
+        Mnemonic::Rdtscp => Some("rdtscp"),
         Mnemonic::Xbegin => Some("xbegin"),
         Mnemonic::Umwait | Mnemonic::Tpause => Some("umwait_tpause"),
-        Mnemonic::Paddd | Mnemonic::Paddq | Mnemonic::Vpaddd | Mnemonic::Vpaddq => {
-            Some("vector_add")
-        }
         _ if instruction.is_string_instruction() && instruction.has_rep_prefix() => {
             Some("rep_string")
         }
         _ => None,
     };
-    by_mnemonic.into_iter().chain(instruction.has_lock_prefix().then_some("lock_prefix"))
+    by_mnemonic
+        .into_iter()
+        .chain(instruction.has_lock_prefix().then_some("lock_prefix"))
+        .chain(call_of(instruction))
+        .chain(vector_of(instruction))
+}
+
+fn call_of(instruction: &Instruction) -> Option<&'static str> {
+    match instruction.flow_control() {
+        FlowControl::Call => Some("call_direct"),
+        FlowControl::IndirectCall => Some("call_indirect"),
+        _ => None,
+    }
+}
+
+/// The widest vector register among the operands.
+fn vector_of(instruction: &Instruction) -> Option<&'static str> {
+    let registers = (0..instruction.op_count())
+        .filter(|operand| instruction.op_kind(*operand) == OpKind::Register)
+        .map(|operand| instruction.op_register(operand));
+    let width = |register: Register| match register {
+        _ if register.is_zmm() => Some("vector_512"),
+        _ if register.is_ymm() => Some("vector_256"),
+        _ if register.is_xmm() => Some("vector_128"),
+        _ => None,
+    };
+    // The names sort by width.
+    registers.filter_map(width).max()
 }
 
 fn touches_memory(instruction: &Instruction) -> bool {
@@ -111,14 +143,24 @@ mod tests {
             ("xchg_mem", &[0x48, 0x87, 0x07]),
             ("mfence", &[0x0F, 0xAE, 0xF0]),
             ("crc32", &[0xF2, 0x48, 0x0F, 0x38, 0xF1, 0x07]),
-            ("pclmul", &[0x66, 0x0F, 0x3A, 0x44, 0xC1, 0x00]),
             ("rdtsc", &[0x0F, 0x31]),
+            ("rdtscp", &[0x0F, 0x01, 0xF9]),
+            ("call_direct", &[0xE8, 0x00, 0x00, 0x00, 0x00]),
+            ("call_indirect", &[0xFF, 0xD0]),
+            ("vector_128", &[0x66, 0x0F, 0xFE, 0xC1]),
+            ("vector_256", &[0xC5, 0xF5, 0xFE, 0xC2]),
+            ("vector_512", &[0x62, 0xF1, 0x75, 0x48, 0xFE, 0xC2]),
             ("xbegin", &[0xC7, 0xF8, 0x00, 0x00, 0x00, 0x00]),
             ("rep_string", &[0xF3, 0x48, 0xA5]),
-            ("vector_add", &[0x66, 0x0F, 0xD4, 0xC1]),
         ] {
             assert_eq!(counted(code), Counts::from([(class, 1)]), "{class}");
         }
+    }
+
+    #[test]
+    fn an_instruction_on_vectors_has_its_width_beside_its_class() {
+        let product = counted(&[0x66, 0x0F, 0x3A, 0x44, 0xC1, 0x00]);
+        assert_eq!(product, Counts::from([("pclmul", 1), ("vector_128", 1)]));
     }
 
     #[test]

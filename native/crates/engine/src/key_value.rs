@@ -1,17 +1,17 @@
 //! The store itself: one arena, one index, one data cache, and pages handed out in order.
 
-use core::hint::black_box;
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Arc;
 
+use assay_data_cache::{
+    Backing, DataCache, FileBacking, Pinned, Pool, PoolCaller, PoolShape, Shape,
+};
 use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Arena, Clock, RawLock, Waiter};
 use assay_workload::hash::fnv1a_64;
 use assay_workload::{KeySpace, Values, values};
 
-use crate::data_cache::{DataCache, LookUp, Shape};
 use crate::index::{Entry, Index};
 use crate::page::{Layout, Page, PageId};
 use crate::session::KeyValueSession;
@@ -20,8 +20,7 @@ use crate::{Configuration, Engine, EngineError, Selected, Session, State, Visito
 /// A key-value store of lock kind `L`, index `I` and data cache `D`.
 pub(crate) struct KeyValue<L, I, D> {
     pub(crate) index: I,
-    pub(crate) cache: D,
-    pub(crate) look_up: LookUp<D>,
+    pub(crate) pool: Pool<L, D>,
     pub(crate) waiting: Waiting,
     pub(crate) layout: Layout,
     pub(crate) clock: Clock,
@@ -29,22 +28,15 @@ pub(crate) struct KeyValue<L, I, D> {
     values: Arc<Values>,
     records: u64,
     capacity: u64,
-    pages: NonNull<u8>,
     page_count: usize,
     pages_used: AtomicU32,
     /// Last, so that everything that points into it is dropped before.
     arena: Arena,
-    lock: core::marker::PhantomData<L>,
 }
 
-// SAFETY: `pages` points into the arena; each page is written by the one session that opened it,
-// and its rows under their locks.
-unsafe impl<L: RawLock, I: Index<L>, D: DataCache<L>> Send for KeyValue<L, I, D> {}
-// SAFETY: as above.
-unsafe impl<L: RawLock, I: Index<L>, D: DataCache<L>> Sync for KeyValue<L, I, D> {}
-
-/// Page memory starts on a page of the CPU.
-const PAGE_ALIGNMENT: usize = 4096;
+/// Pages that a session uses at once: the one it inserts into, and one that it reads, writes or
+/// fetches.
+const PAGES_PER_SESSION: usize = 2;
 
 impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
     /// Builds an empty store whose arena has room for the whole key space.
@@ -55,21 +47,22 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
         let capacity = shape.capacity();
         // Each session keeps one page open, which may stay nearly empty.
         let page_count = (capacity as usize).div_ceil(layout.rows_per_page) + sessions;
-        let page_bytes = page_count * layout.page_bytes;
-        let partitions = parts.cache_partitions;
-        let cache = Shape { pages: page_count, partitions, padding: parts.padding };
-        let bytes = page_bytes
-            + PAGE_ALIGNMENT
-            + I::arena_bytes(capacity as usize, parts.padding)
-            + D::arena_bytes(cache);
-        let waiting = Waiting::new(parts.lock, parts.hint, parts.spin_limit, *clock)?;
+        let frames = frames(configuration, &layout, page_count)?;
+        let cache = Shape {
+            pages: page_count,
+            frames,
+            partitions: parts.cache_partitions,
+            padding: parts.padding,
+        };
+        let pool = PoolShape { cache, page_bytes: layout.page_bytes };
+        let bytes =
+            I::arena_bytes(capacity as usize, parts.padding) + Pool::<L, D>::arena_bytes(pool);
+        let waiting = parts.waiting(*clock)?;
         let arena = Arena::new(bytes, parts.pages)?;
-        let pages = arena.carve(page_bytes, PAGE_ALIGNMENT);
+        let backing = (frames < page_count).then(|| backing(page_count, &layout)).transpose()?;
         Ok(Self {
             index: I::new(&arena, capacity as usize, parts.padding)?,
-            cache: D::new(&arena, cache)?,
-            // Opaque to the optimiser: sessions must call this pointer, not a copy they inlined.
-            look_up: black_box(D::look_up_function()),
+            pool: Pool::new(&arena, pool, backing)?,
             waiting,
             layout,
             clock: *clock,
@@ -77,11 +70,9 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
             values: Arc::clone(plan.values()),
             records: shape.records,
             capacity,
-            pages: pages.ok_or(EngineError::ArenaFull("the pages"))?,
             page_count,
             pages_used: AtomicU32::new(0),
             arena,
-            lock: core::marker::PhantomData,
         })
     }
 
@@ -90,19 +81,19 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
         EngineError::Full { capacity: self.capacity }
     }
 
-    /// A fresh page, known to the data cache.
-    pub(crate) fn new_page(&self, waiter: &mut Waiter) -> Result<(PageId, Page), EngineError> {
+    /// A fresh page, known to the data cache and pinned.
+    pub(crate) fn new_page(
+        &self,
+        caller: &mut PoolCaller,
+    ) -> Result<(PageId, Pinned), EngineError> {
         let id = self.pages_used.fetch_add(1, Ordering::Relaxed);
         if id as usize >= self.page_count {
             return Err(self.full());
         }
-        // SAFETY: the id is below the number of pages carved.
-        let memory = unsafe { self.pages.add(id as usize * self.layout.page_bytes) };
-        // SAFETY: the memory is one whole page of the arena, which lives as long as the store.
-        let page = unsafe { Page::new(memory) };
-        page.format(id);
-        self.cache.install(id, memory, waiter);
-        Ok((id, page))
+        let pinned = self.pool.create(id, caller)?;
+        // SAFETY: the frame is a whole page, which stays in it as long as it is pinned.
+        unsafe { Page::new(pinned.frame()) }.format(id);
+        Ok((id, pinned))
     }
 
     fn load_part(
@@ -120,16 +111,41 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
         Ok(())
     }
 
-    /// Copies the row of an index entry; false if there is none, or another key's.
-    fn copy_row(&self, entry: Entry, waiter: &mut Waiter, copy: &mut [u8]) -> bool {
-        let Some(memory) = (self.look_up)(&self.cache, entry.row.page(), waiter) else {
-            return false;
-        };
+    /// Copies the row of an index entry; false if there is none, or another key's, or its page
+    /// cannot be read.
+    fn copy_row(&self, entry: Entry, caller: &mut PoolCaller, copy: &mut [u8]) -> bool {
+        let Ok(pinned) = self.pool.pin(entry.row.page(), caller) else { return false };
         // SAFETY: the data cache holds whole pages only, no session runs, and the buffer has the
         // size of a row.
-        unsafe { Page::new(memory).row::<L>(entry.row.slot()).copy_to(copy) };
+        unsafe { Page::new(pinned.frame()).row::<L>(entry.row.slot()).copy_to(copy) };
+        self.pool.unpin(pinned, caller);
         self.layout.key_of(copy) == entry.key
     }
+}
+
+/// The pages that the data cache has room for.
+fn frames(
+    configuration: &Configuration<'_>,
+    layout: &Layout,
+    page_count: usize,
+) -> Result<usize, EngineError> {
+    let Configuration { parts, plan, sessions, .. } = configuration;
+    let share = parts.cache_share;
+    if share == 100 {
+        return Ok(page_count);
+    }
+    let of = (plan.parameters().records as usize).div_ceil(layout.rows_per_page);
+    let (pages, least) = ((of * share).div_ceil(100), PAGES_PER_SESSION * sessions);
+    if pages < least {
+        let sessions = *sessions;
+        return Err(EngineError::CacheTooSmall { share, pages, of, least, sessions });
+    }
+    Ok(pages)
+}
+
+fn backing(page_count: usize, layout: &Layout) -> Result<Box<dyn Backing>, EngineError> {
+    let folder = std::env::temp_dir();
+    Ok(Box::new(FileBacking::create(&folder, page_count, layout.page_bytes)?))
 }
 
 /// Index entries read at a time by `visit`.
@@ -158,14 +174,16 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> Engine for KeyValue<L, I, D> {
     fn selected(&self) -> Selected {
         Selected {
             lock_stride_bytes: self.index.lock_stride_bytes(),
-            cache_partitions: self.cache.partitions(),
-            data_cache_lookup: self.look_up as usize,
+            cache_partitions: self.pool.partitions(),
+            cache_pages: self.pool.frames(),
+            data_cache_lookup: self.pool.look_up_address(),
             lock_slow: self.waiting.address(),
         }
     }
 
     fn visit(&self, see: Visitor<'_>) {
         let mut waiter = Waiter::new(self.waiting);
+        let mut caller = PoolCaller::new(Waiter::new(self.waiting));
         let mut copy = vec![0; self.layout.copied_bytes()];
         let mut entries = Vec::with_capacity(VISITED_AT_A_TIME);
         let mut next = Some(0);
@@ -173,7 +191,7 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> Engine for KeyValue<L, I, D> {
             entries.clear();
             self.index.scan(from, VISITED_AT_A_TIME, &mut waiter, &mut entries);
             for entry in &entries {
-                let is_found = self.copy_row(*entry, &mut waiter, &mut copy);
+                let is_found = self.copy_row(*entry, &mut caller, &mut copy);
                 let fields: Option<Vec<&[u8]>> = self.layout.fields_of(&copy).collect();
                 see(entry.key, fields.filter(|_| is_found).as_deref());
             }

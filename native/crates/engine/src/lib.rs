@@ -2,7 +2,8 @@
 //! one at a time.
 //!
 //! A read goes key -> `Index` -> row id -> `DataCache` -> page -> row, and copies the whole record
-//! out while holding the row's own lock. Every lock on the way is of the arm's kind.
+//! out while holding the row's own lock and a pin on its page. Every lock on the way is of the
+//! arm's kind.
 //!
 //! The parts meet at four seams. `RawLock` (in the primitives), `Index` and `DataCache` are generic
 //! parameters, because they sit inside an operation where an indirect call would be a measurable
@@ -10,7 +11,6 @@
 //! only place that turns a choice of parts into types. docs/engine.md says what each part does and
 //! what is deliberately absent.
 
-pub mod data_cache;
 pub mod error;
 pub mod index;
 mod key_value;
@@ -18,15 +18,18 @@ pub mod page;
 pub mod parts;
 pub mod registry;
 mod session;
+pub mod transactional;
 
 use core::sync::atomic::AtomicBool;
 
+pub use assay_data_cache::PoolCounts;
+use assay_primitives::locks::ElisionCounts;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Clock, Contention};
 use assay_workload::{OperationKind, Plan, Stream};
 
 pub use error::EngineError;
-pub use parts::{DataCacheKind, Parts};
+pub use parts::{DataCacheKind, Elision, Parts};
 
 /// What an engine is made from.
 pub struct Configuration<'a> {
@@ -97,8 +100,14 @@ pub struct SessionCounts {
     pub data_cache: Contention,
     /// Row locks.
     pub row: Contention,
-    /// Data cache look-ups.
-    pub data_cache_lookups: u64,
+    /// Data cache look-ups: hits and misses, and what came of the misses.
+    pub pool: PoolCounts,
+    /// Elisions at index shard locks.
+    pub index_elision: ElisionCounts,
+    /// Elisions at data cache locks.
+    pub data_cache_elision: ElisionCounts,
+    /// Elisions at row locks.
+    pub row_elision: ElisionCounts,
     /// Operations carried out, the extra, uncounted ones included.
     pub executed: u64,
 }
@@ -108,8 +117,10 @@ pub struct SessionCounts {
 pub struct Selected {
     /// The distance between two neighbouring index locks, from their addresses.
     pub lock_stride_bytes: usize,
-    /// Data cache partitions; 1 for the one-lock cache, 0 for the lock-free one.
+    /// Data cache partitions; 1 for the one-lock cache, 0 for those without locks.
     pub cache_partitions: usize,
+    /// Pages that the data cache has room for.
+    pub cache_pages: usize,
     /// Run-time address of the data cache look-up that sessions call.
     pub data_cache_lookup: usize,
     /// Run-time address of the waiting function that all locks call.

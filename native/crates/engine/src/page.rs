@@ -16,10 +16,8 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
+pub use assay_data_cache::PageId;
 use assay_primitives::RawLock;
-
-/// A page's number.
-pub type PageId = u32;
 
 /// Where a row is: a page and a slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

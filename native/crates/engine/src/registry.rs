@@ -1,22 +1,23 @@
 //! From a choice of parts to a store: the only place that names the combinations.
 //!
-//! Four lock types (six kinds) times three data caches. A part that lives inside operations adds a
+//! Five lock types (six kinds, and an elided one) times four data caches. A part that lives inside operations adds a
 //! type here; everything slower is chosen by a pointer or a value inside the parts themselves.
 
-use assay_primitives::locks::{FutexLock, McsLock, TicketLock, WordLock};
+use assay_data_cache::{HyperClock, OneLock, Optimistic, Partitioned};
+use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
 use assay_primitives::{LockKind, RawLock};
 
-use crate::data_cache::lock_free::LockFree;
-use crate::data_cache::one_lock::OneLock;
-use crate::data_cache::partitioned::Partitioned;
 use crate::index::sharded::Sharded;
 use crate::key_value::KeyValue;
-use crate::{Configuration, DataCacheKind, Engine, EngineError};
+use crate::{Configuration, DataCacheKind, Elision, Engine, EngineError};
 
 /// Builds an empty store of the chosen parts.
 pub fn build(configuration: &Configuration<'_>) -> Result<Box<dyn Engine>, EngineError> {
     configuration.parts.validate()?;
     match configuration.parts.lock {
+        LockKind::Ttas if configuration.parts.elision == Elision::On => {
+            with_lock::<ElidedLock>(configuration)
+        }
         LockKind::Tas | LockKind::Ttas | LockKind::Backoff => with_lock::<WordLock>(configuration),
         LockKind::Ticket => with_lock::<TicketLock>(configuration),
         LockKind::Mcs => with_lock::<McsLock>(configuration),
@@ -34,8 +35,11 @@ fn with_lock<L: RawLock>(
         DataCacheKind::Partitioned => {
             Box::new(KeyValue::<L, Sharded<L>, Partitioned<L>>::new(configuration)?)
         }
-        DataCacheKind::LockFree => {
-            Box::new(KeyValue::<L, Sharded<L>, LockFree<L>>::new(configuration)?)
+        DataCacheKind::HyperClock => {
+            Box::new(KeyValue::<L, Sharded<L>, HyperClock<L>>::new(configuration)?)
+        }
+        DataCacheKind::Optimistic => {
+            Box::new(KeyValue::<L, Sharded<L>, Optimistic<L>>::new(configuration)?)
         }
     })
 }

@@ -2,37 +2,33 @@
 
 use core::hint::black_box;
 
+use assay_data_cache::{DataCache, Pinned, PoolCaller};
 use assay_primitives::{RawLock, Waiter};
 use assay_workload::{Operation, OperationKind, Stream, Values};
 
-use crate::data_cache::DataCache;
 use crate::index::{Entry, Index};
 use crate::key_value::KeyValue;
 use crate::page::{Page, PageId, Row, RowId};
 use crate::{Completion, EngineError, Session, SessionCounts};
 
 /// A session of a `KeyValue` store.
-pub(crate) struct KeyValueSession<'a, L, I, D> {
+pub(crate) struct KeyValueSession<'a, L: RawLock, I: Index<L>, D: DataCache<L>> {
     store: &'a KeyValue<L, I, D>,
     index_locks: Waiter,
-    cache_locks: Waiter,
+    cache: PoolCaller,
     row_locks: Waiter,
-    lookups: u64,
     executed: u64,
     copy: Vec<u8>,
     found: Vec<Entry>,
     open: Option<OpenPage>,
 }
 
-/// The page into which this session inserts.
+/// The page into which this session inserts, pinned all the while.
 struct OpenPage {
     id: PageId,
-    page: Page,
+    pinned: Pinned,
     next_slot: u16,
 }
-
-// SAFETY: the open page belongs to this session alone, on whatever thread it runs.
-unsafe impl<L: RawLock, I: Index<L>, D: DataCache<L>> Send for KeyValueSession<'_, L, I, D> {}
 
 impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> {
     pub(crate) fn new(store: &'a KeyValue<L, I, D>) -> Self {
@@ -40,9 +36,8 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
         Self {
             store,
             index_locks: waiter(),
-            cache_locks: waiter(),
+            cache: PoolCaller::new(waiter()),
             row_locks: waiter(),
-            lookups: 0,
             executed: 0,
             copy: vec![0; store.layout.copied_bytes()],
             found: Vec::new(),
@@ -50,53 +45,60 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
         }
     }
 
-    /// The row behind a row id, through the data cache.
+    /// Pins the page of a row, through the data cache.
     #[inline(always)]
-    fn row(&mut self, id: RowId) -> Option<Row<L>> {
-        self.lookups += 1;
-        let memory = (self.store.look_up)(&self.store.cache, id.page(), &mut self.cache_locks)?;
-        // SAFETY: the data cache holds whole pages of the arena, which outlives the session.
-        Some(unsafe { Page::new(memory) }.row(id.slot()))
+    fn pin(&mut self, id: RowId) -> Result<(Pinned, Row<L>), EngineError> {
+        let pinned = self.store.pool.pin(id.page(), &mut self.cache)?;
+        // SAFETY: the data cache holds whole pages, and this one stays while it is pinned.
+        let row = unsafe { Page::new(pinned.frame()) }.row(id.slot());
+        Ok((pinned, row))
     }
 
     /// Copies a record out; false if it is not the one asked for.
     #[inline(always)]
-    fn copy_record(&mut self, id: RowId, key: u64) -> bool {
-        let Some(row) = self.row(id) else { return false };
+    fn copy_record(&mut self, id: RowId, key: u64) -> Result<bool, EngineError> {
+        let (pinned, row) = self.pin(id)?;
         let copy = self.copy.as_mut_slice();
         // SAFETY: the row's lock is held, and the buffer has the size of a row.
         self.row_locks.with(row.lock(), || unsafe { row.copy_to(copy) });
+        self.store.pool.unpin(pinned, &mut self.cache);
         // The copy is the operation's result: it must happen although nobody here reads it.
-        self.store.layout.key_of(black_box(copy)) == key
+        Ok(self.store.layout.key_of(black_box(copy)) == key)
     }
 
     #[inline(always)]
-    fn read(&mut self, key: u64) -> bool {
+    fn read(&mut self, key: u64) -> Result<bool, EngineError> {
         let found = self.store.index.find(key, &mut self.index_locks);
-        found.is_some_and(|row| self.copy_record(row, key))
+        found.map_or(Ok(false), |row| self.copy_record(row, key))
     }
 
     #[inline(always)]
-    fn update(&mut self, operation: &Operation, value: &[u8]) -> bool {
+    fn update(&mut self, operation: &Operation, value: &[u8]) -> Result<bool, EngineError> {
         let found = self.store.index.find(operation.key, &mut self.index_locks);
-        let Some(row) = found.and_then(|id| self.row(id)) else { return false };
+        let Some(id) = found else { return Ok(false) };
+        let (pinned, row) = self.pin(id)?;
         let field = usize::from(operation.field);
         // SAFETY: the row's lock is held; the workload draws fields of this layout.
         self.row_locks.with(row.lock(), || unsafe {
             row.write_field(field, value, &self.store.layout);
         });
-        true
+        self.store.pool.mark_changed(&pinned);
+        self.store.pool.unpin(pinned, &mut self.cache);
+        Ok(true)
     }
 
-    fn scan(&mut self, operation: &Operation) -> bool {
+    fn scan(&mut self, operation: &Operation) -> Result<bool, EngineError> {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         let length = usize::from(operation.length);
         self.store.index.scan(operation.key, length, &mut self.index_locks, &mut found);
         let starts_right = found.first().is_some_and(|entry| entry.key == operation.key);
-        let is_fine = found.iter().all(|entry| self.copy_record(entry.row, entry.key));
+        let mut is_fine = starts_right;
+        for entry in &found {
+            is_fine &= self.copy_record(entry.row, entry.key)?;
+        }
         self.found = found;
-        starts_right && is_fine
+        Ok(is_fine)
     }
 
     /// Writes a new record and publishes it; false if its key is there already.
@@ -112,34 +114,42 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
         let layout = &self.store.layout;
         let mut open = match self.open.take() {
             Some(open) if usize::from(open.next_slot) < layout.rows_per_page => open,
-            _ => {
-                let (id, page) = self.store.new_page(&mut self.cache_locks)?;
-                OpenPage { id, page, next_slot: 0 }
+            full => {
+                self.close(full);
+                let (id, pinned) = self.store.new_page(&mut self.cache)?;
+                OpenPage { id, pinned, next_slot: 0 }
             }
         };
-        let row =
-            (RowId::new(open.id, open.next_slot), open.page.open_slot(open.next_slot, layout));
+        // SAFETY: the page stays in its frame while it is open.
+        let page = unsafe { Page::new(open.pinned.frame()) };
+        let row = (RowId::new(open.id, open.next_slot), page.open_slot(open.next_slot, layout));
         open.next_slot += 1;
         self.open = Some(open);
         Ok(row)
     }
 
+    fn close(&mut self, open: Option<OpenPage>) {
+        if let Some(open) = open {
+            self.store.pool.unpin(open.pinned, &mut self.cache);
+        }
+    }
+
     #[inline(always)]
     fn apply(&mut self, operation: &Operation, stream: &Stream) -> Result<bool, EngineError> {
         self.executed += 1;
-        Ok(match operation.kind {
+        match operation.kind {
             OperationKind::Read => self.read(operation.key),
             OperationKind::Update => self.update(operation, stream.value(operation)),
             OperationKind::ReadModifyWrite => {
-                self.read(operation.key) && self.update(operation, stream.value(operation))
+                Ok(self.read(operation.key)? && self.update(operation, stream.value(operation))?)
             }
             OperationKind::Scan => self.scan(operation),
             OperationKind::Insert => {
                 let is_new = self.insert_record(operation.key, stream.values())?;
                 stream.acknowledge(operation);
-                is_new
+                Ok(is_new)
             }
-        })
+        }
     }
 
     #[inline(always)]
@@ -166,10 +176,20 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> Session for KeyValueSession<'_, L
     fn counts(&self) -> SessionCounts {
         SessionCounts {
             index: self.index_locks.counts(),
-            data_cache: self.cache_locks.counts(),
+            data_cache: self.cache.contention(),
             row: self.row_locks.counts(),
-            data_cache_lookups: self.lookups,
+            pool: self.cache.counts(),
+            index_elision: self.index_locks.elision(),
+            data_cache_elision: self.cache.elision(),
+            row_elision: self.row_locks.elision(),
             executed: self.executed,
         }
+    }
+}
+
+impl<L: RawLock, I: Index<L>, D: DataCache<L>> Drop for KeyValueSession<'_, L, I, D> {
+    fn drop(&mut self) {
+        let open = self.open.take();
+        self.close(open);
     }
 }

@@ -11,18 +11,28 @@ pub struct Restart;
 /// One try at an optimistic operation.
 pub type Attempt<T> = Result<T, Restart>;
 
+/// What look-ups found in the hash table before a tree (`HashCached`); both 0 without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Answered by the table.
+    pub hits: u64,
+    /// Answered by the tree.
+    pub misses: u64,
+}
+
 /// Kept by each thread, passed to each call. Counts are the thread's own and never shared.
 #[derive(Debug)]
 pub struct Caller {
     pub(crate) waiter: Waiter,
     restarts: u64,
+    pub(crate) cache: CacheCounts,
 }
 
 impl Caller {
     /// A caller that has met nothing yet. The waiter is of the lock kind that the index was built
     /// with; an index without latches does not use it.
     pub fn new(waiter: Waiter) -> Self {
-        Self { waiter, restarts: 0 }
+        Self { waiter, restarts: 0, cache: CacheCounts::default() }
     }
 
     /// What it met at latches.
@@ -33,6 +43,11 @@ impl Caller {
     /// How often an optimistic operation began again because of another thread.
     pub fn restarts(&self) -> u64 {
         self.restarts
+    }
+
+    /// Hits and misses of the hash table before a tree.
+    pub fn cache(&self) -> CacheCounts {
+        self.cache
     }
 
     /// Attempts until it succeeds.

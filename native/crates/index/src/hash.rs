@@ -138,7 +138,7 @@ impl HashIndex {
 /// The finaliser of MurmurHash3 (Austin Appleby, public domain): each bit of the key reaches each
 /// bit of the result. Different keys stay different.
 #[inline(always)]
-fn mix(key: u64) -> u64 {
+pub(crate) fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     key ^ (key >> 33)
@@ -181,7 +181,8 @@ impl Index for HashIndex {
         assert_ne!(reference, NO_REFERENCE, "this value is not a row reference");
         let place = self.claim(key)?;
         let word = &self.slots[place].value;
-        let (new, failed) = (Ordering::Release, Ordering::Relaxed);
+        // Acquire: whoever adds a key again comes after whoever removed it.
+        let (new, failed) = (Ordering::AcqRel, Ordering::Relaxed);
         if word.compare_exchange(NO_REFERENCE, reference, new, failed).is_err() {
             return Ok(false);
         }
@@ -225,5 +226,10 @@ impl Index for HashIndex {
     fn validate(&self, seen: NodeVersion) -> bool {
         let version = self.versions.get(seen.node as usize);
         version.is_some_and(|version| version.load(Ordering::Acquire) == seen.version)
+    }
+
+    #[inline]
+    fn prefetch(&self, key: u64) {
+        crate::prefetch(&raw const self.slots[mix(key) as usize & self.mask]);
     }
 }

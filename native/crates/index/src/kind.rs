@@ -3,7 +3,7 @@
 use assay_primitives::locks::{FutexLock, McsLock, TicketLock, WordLock};
 use assay_primitives::{LockKind, RawLock};
 
-use crate::{HashIndex, Index, LatchedTree, OptimisticTree};
+use crate::{HashCached, HashIndex, Index, IndexError, LatchedTree, OptimisticTree};
 
 /// The kinds of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,28 @@ pub fn build(kind: IndexKind, lock: LockKind, capacity: usize) -> Box<dyn Index>
     }
 }
 
+/// An empty tree with a hash table for at least `entries` keys before it; an error for kind hash.
+/// `lock` is as in [`build`].
+pub fn build_cached(
+    kind: IndexKind,
+    lock: LockKind,
+    entries: usize,
+) -> Result<Box<dyn Index>, IndexError> {
+    fn cached<L: RawLock>(entries: usize) -> Box<dyn Index> {
+        Box::new(HashCached::new(LatchedTree::<L>::new(), entries))
+    }
+    Ok(match (kind, lock) {
+        (IndexKind::Hash, _) => return Err(IndexError::NeedsTree),
+        (IndexKind::Optimistic, _) => Box::new(HashCached::new(OptimisticTree::new(), entries)),
+        (IndexKind::Latched, LockKind::Tas | LockKind::Ttas | LockKind::Backoff) => {
+            cached::<WordLock>(entries)
+        }
+        (IndexKind::Latched, LockKind::Ticket) => cached::<TicketLock>(entries),
+        (IndexKind::Latched, LockKind::Mcs) => cached::<McsLock>(entries),
+        (IndexKind::Latched, LockKind::Futex) => cached::<FutexLock>(entries),
+    })
+}
+
 fn latched(lock: LockKind) -> Box<dyn Index> {
     fn tree<L: RawLock>() -> Box<dyn Index> {
         Box::new(LatchedTree::<L>::new())
@@ -54,5 +76,20 @@ fn latched(lock: LockKind) -> Box<dyn Index> {
         LockKind::Ticket => tree::<TicketLock>(),
         LockKind::Mcs => tree::<McsLock>(),
         LockKind::Futex => tree::<FutexLock>(),
+    }
+}
+
+/// The run-time address of the look-up of an index that `build` makes, for a witness.
+pub fn find_address(kind: IndexKind, lock: LockKind) -> usize {
+    fn of<I: Index>() -> usize {
+        I::find as *const () as usize
+    }
+    match (kind, lock) {
+        (IndexKind::Optimistic, _) => of::<OptimisticTree>(),
+        (IndexKind::Hash, _) => of::<HashIndex>(),
+        (IndexKind::Latched, LockKind::Ticket) => of::<LatchedTree<TicketLock>>(),
+        (IndexKind::Latched, LockKind::Mcs) => of::<LatchedTree<McsLock>>(),
+        (IndexKind::Latched, LockKind::Futex) => of::<LatchedTree<FutexLock>>(),
+        (IndexKind::Latched, _) => of::<LatchedTree<WordLock>>(),
     }
 }

@@ -6,6 +6,8 @@
 //! | optimistic | [`OptimisticTree`] | yes | write nothing, check versions | lock the nodes they change |
 //! | hash | [`HashIndex`] | no | write nothing | compare-and-swap |
 //!
+//! Before either tree can stand [`HashCached`], a small hash of the keys looked up last.
+//!
 //! Both trees use the same node, the same search and the same splits ([`node`]); the protocol is
 //! the only difference, so that a comparison compares protocols.
 //!
@@ -25,23 +27,27 @@
 pub mod arena;
 pub mod caller;
 pub mod hash;
+pub mod hash_cache;
 pub mod kind;
 pub mod latched;
 pub mod node;
 pub mod node_set;
 pub mod optimistic;
+mod prefetch;
 mod scan;
 pub mod sync;
 pub mod version;
 
 use core::ops::RangeInclusive;
 
-pub use caller::Caller;
+pub use caller::{CacheCounts, Caller};
 pub use hash::HashIndex;
-pub use kind::{IndexKind, build};
+pub use hash_cache::HashCached;
+pub use kind::{IndexKind, build, build_cached, find_address};
 pub use latched::LatchedTree;
 pub use node_set::{NodeChange, NodeSet, NodeVersion};
 pub use optimistic::OptimisticTree;
+pub use prefetch::prefetch;
 
 /// What an index cannot do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +55,9 @@ pub enum IndexError {
     /// A scan was asked of an index without order.
     #[error("a hash index has no order to scan in: choose a tree for this table")]
     Unordered,
+    /// A hash table before an index that is one.
+    #[error("a hash cache needs a tree behind it: choose latched or optimistic for this table")]
+    NeedsTree,
     /// There is no memory left for another key.
     #[error("the index is full: build it with a larger capacity")]
     Full,
@@ -106,4 +115,7 @@ pub trait Index: Send + Sync {
     /// Whether the node still holds the set of keys that it held. May say no without need, never
     /// yes without reason. See [`NodeSet::validate`] for the fence that must come before.
     fn validate(&self, seen: NodeVersion) -> bool;
+
+    /// Asks for the memory where a key will be looked up soon, where that is known beforehand.
+    fn prefetch(&self, _key: u64) {}
 }

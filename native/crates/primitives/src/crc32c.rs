@@ -114,15 +114,10 @@ impl Crc32c {
     /// Resolves a level, or says which CPU feature is missing.
     pub fn new(level: Crc32cLevel) -> Result<Self, PrimitiveError> {
         let support = portable(level).map_or_else(|| hardware::support(level), Support::Here);
-        let lack = match support {
-            Support::Here(function) => return Ok(Self { level, function }),
-            Support::Lacking(feature) => format!("needs CPU feature {feature}"),
-            Support::Foreign => "belongs to another CPU architecture".to_owned(),
-        };
-        Err(PrimitiveError::Missing {
-            what: format!("crc32c level `{}` {lack}", level.name()),
-            next: "choose crc32c `auto`, `slicing8` or `bytewise`".to_owned(),
-        })
+        let choice = format!("crc32c level `{}`", level.name());
+        let function =
+            support.require(&choice, "choose crc32c `auto`, `slicing8` or `bytewise`")?;
+        Ok(Self { level, function })
     }
 
     /// The level that is really used.

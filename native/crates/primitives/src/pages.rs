@@ -14,36 +14,32 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+mod granted;
+mod pool;
+
+use pool::Pool;
+
 use crate::PrimitiveError;
+use crate::named::named;
 use crate::smaps::{self, Mapped};
 
-/// What kind of pages back the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageMode {
-    /// Base pages, transparent huge pages forbidden (`MADV_NOHUGEPAGE`).
-    Small,
-    /// Transparent huge pages asked for (`MADV_HUGEPAGE`).
-    Transparent,
-    /// 2 MiB pages from the pool (`MAP_HUGETLB`).
-    Hugetlb2m,
-}
-
-impl PageMode {
-    /// Every mode.
-    pub const ALL: [PageMode; 3] = [PageMode::Small, PageMode::Transparent, PageMode::Hugetlb2m];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            PageMode::Small => "4k",
-            PageMode::Transparent => "thp",
-            PageMode::Hugetlb2m => "hugetlb-2m",
-        }
+named! {
+    /// What kind of pages back the arena.
+    pub enum PageMode {
+        /// Base pages, transparent huge pages forbidden (`MADV_NOHUGEPAGE`).
+        Small "4k",
+        /// Transparent huge pages asked for (`MADV_HUGEPAGE`).
+        Transparent "thp",
+        /// Base pages, joined to huge ones after the first touch (`MADV_COLLAPSE`).
+        Collapse "collapse",
+        /// 2 MiB pages from the pool (`MAP_HUGETLB`).
+        Hugetlb2m "hugetlb-2m",
+        /// 1 GiB pages from the pool (`MAP_HUGETLB`).
+        Hugetlb1g "hugetlb-1g",
     }
 }
 
 const HUGE_BYTES: usize = 2 << 20;
-const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB";
 
 /// A block of memory on pages of one kind.
 #[derive(Debug)]
@@ -62,23 +58,28 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// Maps and touches at least `bytes`, rounded up to whole 2 MiB pages in every mode so that all
-    /// modes get the same amount.
+    /// Maps and touches at least `bytes`, rounded up to whole 2 MiB pages so that all modes get the
+    /// same amount (`Hugetlb1g`: to whole GiB). Huge pages that were asked for and not granted, or
+    /// not all of them, are an error.
     pub fn new(bytes: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
-        let bytes = bytes.max(1).next_multiple_of(HUGE_BYTES);
-        let arena = match mode {
-            PageMode::Hugetlb2m => Self::from_pool(bytes)?,
-            PageMode::Small | PageMode::Transparent => Self::from_reservation(bytes, mode)?,
+        let arena = if let Some(pool) = Pool::of(mode) {
+            let bytes = bytes.max(1).next_multiple_of(pool.page_bytes());
+            Self::from_pool(bytes, pool, mode)?
+        } else {
+            Self::from_reservation(bytes.max(1).next_multiple_of(HUGE_BYTES), mode)?
         };
         arena.touch()?;
+        if mode == PageMode::Collapse {
+            arena.collapse()?;
+        }
+        granted::check(mode, &arena.obtained()?)?;
         Ok(arena)
     }
 
-    fn from_pool(bytes: usize) -> Result<Self, PrimitiveError> {
-        let huge = libc::MAP_HUGETLB | (21 << libc::MAP_HUGE_SHIFT);
-        let base =
-            map_anywhere(bytes, ACCESS, huge).map_err(|error| pool_too_small(bytes, error))?;
-        let (reserved, mode) = (bytes, PageMode::Hugetlb2m);
+    fn from_pool(bytes: usize, pool: Pool, mode: PageMode) -> Result<Self, PrimitiveError> {
+        let base = map_anywhere(bytes, ACCESS, pool.flags())
+            .map_err(|error| pool.too_small(bytes, mode, error))?;
+        let reserved = bytes;
         let used = AtomicUsize::new(0);
         Ok(Self { reservation: base, reserved, base, bytes, used, mode })
     }
@@ -105,7 +106,7 @@ impl Arena {
         let advice = match self.mode {
             PageMode::Small => libc::MADV_NOHUGEPAGE,
             PageMode::Transparent => libc::MADV_HUGEPAGE,
-            PageMode::Hugetlb2m => return Ok(()),
+            PageMode::Collapse | PageMode::Hugetlb2m | PageMode::Hugetlb1g => return Ok(()),
         };
         // SAFETY: the range is our own fresh mapping; the advice changes no content.
         if unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, advice) } == 0 {
@@ -142,6 +143,28 @@ impl Arena {
             unsafe { self.base.as_ptr().add(offset).write_volatile(0) };
         }
         Ok(())
+    }
+
+    /// Joins the touched base pages to huge ones, now, whatever the system's setting.
+    fn collapse(&self) -> Result<(), PrimitiveError> {
+        // SAFETY: the range is our own mapping; joining its pages changes no content.
+        let done = unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, MADV_COLLAPSE) };
+        if done == 0 {
+            return Ok(());
+        }
+        let error = std::io::Error::last_os_error();
+        let next = if error.raw_os_error() == Some(libc::EINVAL) {
+            "use Linux 6.1 or newer, built with transparent huge pages; or pages `thp`"
+        } else {
+            "free memory, or `echo 1 > /proc/sys/vm/compact_memory` as root, and try again"
+        };
+        Err(PrimitiveError::Missing {
+            what: format!(
+                "pages `collapse`: MADV_COLLAPSE of {} bytes refused: {error}",
+                self.bytes
+            ),
+            next: next.to_owned(),
+        })
     }
 
     /// Hands out zeroed memory for the life of the arena; `None` when it is full. `alignment` is a
@@ -184,6 +207,8 @@ impl Drop for Arena {
     }
 }
 
+/// From linux/mman.h; newer than the C library's headers.
+const MADV_COLLAPSE: libc::c_int = 25;
 const ACCESS: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 fn map_anywhere(
@@ -198,21 +223,4 @@ fn map_anywhere(
         return Err(std::io::Error::last_os_error());
     }
     NonNull::new(got.cast()).ok_or_else(std::io::Error::last_os_error)
-}
-
-fn pool_too_small(bytes: usize, error: std::io::Error) -> PrimitiveError {
-    let needed = bytes / HUGE_BYTES;
-    let pool = pool_count("nr_hugepages");
-    let free = pool_count("free_hugepages").saturating_sub(pool_count("resv_hugepages"));
-    PrimitiveError::Missing {
-        what: format!(
-            "pages `hugetlb-2m`: {needed} pages of 2 MiB are needed, {free} are free ({error})"
-        ),
-        next: format!("as root: sysctl -w vm.nr_hugepages={}", pool - free.min(pool) + needed),
-    }
-}
-
-fn pool_count(name: &str) -> usize {
-    let text = std::fs::read_to_string(format!("{POOL}/{name}")).unwrap_or_default();
-    text.trim().parse().unwrap_or(0)
 }

@@ -18,6 +18,17 @@ pub struct Mapped {
     pub kernel_page_bytes: u64,
 }
 
+impl Mapped {
+    /// Adds another range.
+    pub fn add(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.anon_huge_bytes += other.anon_huge_bytes;
+        self.private_hugetlb_bytes += other.private_hugetlb_bytes;
+        let sizes = [self.kernel_page_bytes, other.kernel_page_bytes];
+        self.kernel_page_bytes = sizes.into_iter().filter(|size| *size > 0).min().unwrap_or(0);
+    }
+}
+
 /// Reads this process's mappings inside `range`.
 pub fn read(range: Range<usize>) -> std::io::Result<Mapped> {
     Ok(parse(&std::fs::read_to_string("/proc/self/smaps")?, range))

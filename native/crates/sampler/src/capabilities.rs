@@ -1,5 +1,7 @@
 //! What can be done or counted here, found out by trying wherever trying is harmless.
 
+use assay_primitives::htm::{self, HtmState};
+
 use crate::facts::Facts;
 use crate::process;
 
@@ -10,29 +12,6 @@ pub struct Ability {
     pub ok: bool,
     /// How that is known, and what would change a no.
     pub why: String,
-}
-
-/// The state of hardware transactional memory: three, because a CPU can have the instructions and
-/// abort every transaction (Intel microcode since 2021, bit RTM_ALWAYS_ABORT).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HtmState {
-    /// No such instructions.
-    Absent,
-    /// The instructions are there, and every transaction aborts.
-    AlwaysAborts,
-    /// Transactions commit.
-    Usable,
-}
-
-impl HtmState {
-    /// The name used in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            HtmState::Absent => "absent",
-            HtmState::AlwaysAborts => "always-aborts",
-            HtmState::Usable => "usable",
-        }
-    }
 }
 
 /// Everything that studies may ask for.
@@ -61,7 +40,7 @@ impl Capabilities {
         let is_root = unsafe { libc::geteuid() } == 0;
         Self {
             pmu: pmu(),
-            htm: htm(facts),
+            htm: htm::state().clone(),
             hugetlb_2m: hugetlb_2m(facts, is_root),
             thp: thp(facts),
             numa: ability(facts.numa_nodes > 1, format!("{} memory node(s)", facts.numa_nodes)),
@@ -132,37 +111,4 @@ fn pin() -> Ability {
     let first = cpus.first().copied();
     let pinned = std::thread::spawn(move || first.is_some_and(process::pin_thread)).join();
     ability(pinned.unwrap_or(false), format!("{} CPU(s) allowed", cpus.len()))
-}
-
-#[cfg(target_arch = "x86_64")]
-fn htm(facts: &Facts) -> (HtmState, String) {
-    if !facts.cpu_features.iter().any(|feature| feature == "rtm") {
-        return (HtmState::Absent, "the CPU does not list rtm".to_owned());
-    }
-    let commits = (0..1000).filter(|_| empty_transaction_commits()).count();
-    let state = if commits == 0 { HtmState::AlwaysAborts } else { HtmState::Usable };
-    (state, format!("{commits} of 1000 empty transactions committed"))
-}
-
-#[cfg(target_arch = "x86_64")]
-fn empty_transaction_commits() -> bool {
-    let status: u32;
-    // SAFETY: called only where the CPU lists RTM. An abort jumps to label 2 with a status other
-    // than all ones in eax; otherwise the transaction is empty and commits at once.
-    unsafe {
-        core::arch::asm!(
-            "mov eax, 0xffffffff",
-            "xbegin 2f",
-            "xend",
-            "2:",
-            out("eax") status,
-            options(nostack),
-        );
-    }
-    status == u32::MAX
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn htm(_: &Facts) -> (HtmState, String) {
-    (HtmState::Absent, "Arm's transactional memory extension is not probed".to_owned())
 }

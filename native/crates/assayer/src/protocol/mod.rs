@@ -21,8 +21,11 @@
 //! Request; every field may be left out and then has the value shown:
 //!
 //! ```json
-//! {"parts": {"hint": "none", "lock": "ttas", "spin_limit": 2048, "padding": 64,
-//!            "data_cache": "one-lock", "cache_partitions": 64, "pages": "4k",
+//! {"parts": {"hint": "none", "hint_ns": 0, "hint_repeats": 1, "lock": "ttas", "elision": "off",
+//!            "elision_retries": 3, "spin_limit": 2048, "padding": 64,
+//!            "data_cache": "one-lock", "cache_partitions": 64, "cache_share": 100,
+//!            "system_cache": "one-lock", "pages": "4k", "index": "sharded", "cc": "row-lock",
+//!            "store": "pages", "hash_cache": "off", "log": "none",
 //!            "plan": "vectorised", "rewrite": "off", "repeat_every": 0},
 //!  "workload": {"kind": "ycsb", "mix": "c", "records": 100000, "fields": 10, "field_bytes": 100,
 //!               "chooser": "scrambled-10e10", "theta": 0.99, "operations": 1000000,
@@ -31,16 +34,31 @@
 //!  "check_only": false}
 //! ```
 //!
-//! * `hint`: `none`, `nop`; on x86-64 also `pause`; on aarch64 also `yield` and `isb`. One of the
-//!   other architecture is "missing".
+//! * `hint`: `none`, `nop`; on x86-64 also `pause` and `double-pause` (two in a row); on aarch64
+//!   also `yield`, `isb`, and where the CPU and the kernel have them `sb`, `wfe` (ended by the
+//!   kernel's event stream) and `wfet` (after about a microsecond). One that is not here is
+//!   "missing".
+//! * `hint_ns`, `hint_repeats`: how often the hint is executed between two looks. `hint_ns` above 0
+//!   is a time: the hint's cost is measured at start and the count derived from it; one of the two
+//!   only. `spins` counts looks, whatever the count.
 //! * `lock`: `tas`, `ttas`, `backoff`, `ticket`, `mcs`, `futex`.
+//! * `elision`: `on` runs critical sections as hardware transactions that only read the lock;
+//!   after an abort that may pass it tries again, at most `elision_retries` times, then takes the
+//!   lock. Only with lock `ttas` (usage otherwise); where transactions do not commit it is
+//!   "missing", with their state.
 //! * `spin_limit`: `backoff` waits 1, 2, 4, ... hints between probes while that number is below the
 //!   limit, then yields the CPU and starts over (2048 is nginx's constant and gives rounds of 2047
 //!   hints); `futex` executes that many hints before it sleeps. Other kinds ignore it.
 //! * `padding`: 0, 64 or 128: distance of neighbouring locks; 0 puts the 8-byte words side by side.
 //! * `data_cache`: `one-lock`, `partitioned` (into `cache_partitions`, a power of two),
-//!   `lock-free`.
-//! * `pages`: `4k`, `thp`, `hugetlb-2m`.
+//!   `hyper-clock`, `optimistic`.
+//! * `cache_share`: percent of the pages of the loaded records that fit the data cache. At 100 every
+//!   page stays in memory; below, pages are evicted to a file without a name in the system's
+//!   temporary folder, which `optimistic` cannot. A share of fewer pages than the threads may use at
+//!   once is a usage error.
+//! * `pages`: `4k`, `thp`, `collapse` (base pages, joined by MADV_COLLAPSE once touched),
+//!   `hugetlb-2m`, `hugetlb-1g`. Huge pages that were not granted, or not all of them, are
+//!   "missing"; `thp` may lack a tenth.
 //! * `repeat_every`: n > 0 carries out one more operation after every n, the same in everything but
 //!   that it is not counted, its time falling to the next: throughput falls to n / (n + 1).
 //! * `plan`: `row`, `bytecode`, `vectorised`, `cranelift-scalar`, `cranelift-simd`, and `rewrite`:
@@ -51,7 +69,29 @@
 //!   latest. `operations` only sizes the key space for inserts; a run that inserts more ends with a
 //!   usage error.
 //!
-//! The other workload is `{"kind": "aggregate", "rows": 100000, "sums": 90}`: one operation is one
+//! With `cc` other than `row-lock`, and under `tpcc` and `trade-desk`, transactions run:
+//!
+//! * `index`: `latched`, `optimistic`, `hash` (`sharded` is the key-value store's); `cc`: `no-wait`,
+//!   `wait-die`, `optimistic`, `multi-version`; `store`: `pages` (behind the data cache) or `memory`;
+//!   `hash_cache`: `on` puts a hash table before each tree; `log`: `none`, `asynchronous`,
+//!   `private-group`, `group`, `per-commit`, in a file without a name where TMPDIR points.
+//!   `system_cache` is the data cache of system tables. A combination that is not built is a usage
+//!   error that names its neighbours.
+//! * `{"kind": "tpcc", "warehouses": 2, "scale": "standard"|"small", "selection":
+//!   "deck"|"weighted", "home": "fixed"|"drawn", "waits": false, "transactions": 0}`;
+//!   `{"kind": "trade-desk", "users": 800, "accounts": 10000, "instruments": 50, "theta": 0.5,
+//!   "catalogue_share": 0.3, "report_share": 0.0, "report_rows": 1000, "trade_think_ms": 0,
+//!   "request_think_ms": 0, "transactions": 0}`. `transactions` sizes what grows; 0 derives it from
+//!   the length of the run. With waits a latency counts from when its user had finished keying.
+//! * The manifest has the parts, `threads`, `cpus`, `memory`, `clock`, `htm`, `load_s` and the four of
+//!   the hint. Classes of `contention` are `index`, `row`, `log`, `data_cache`, `system_cache`.
+//!   `counters` has `commits`, `retries`, `index_restarts`, `hash_cache.hits`, `hash_cache.misses`,
+//!   `log.records`, `log.bytes`, `log.waits`, `log.syncs` and `aborts.CAUSE`. Roles of `ran` are
+//!   `lock_slow`, `index_find`, `cc`, `data_cache_lookup`, `system_cache_lookup`, `plan` (reports).
+//! * `state` has `faults`, in words, when the consistency conditions, the invariants or a record are
+//!   broken; `records` is the key-value store's alone.
+//!
+//! The last workload is `{"kind": "aggregate", "rows": 100000, "sums": 90}`: one operation is one
 //! query, SUM(column + k) for each k below `sums` over `rows` hits-shaped synthetic rows. It uses
 //! `plan`, `rewrite` and `repeat_every` of the parts; its manifest has those, `threads`, `cpus`,
 //! `clock`, `load_s`, `rows` and `compile_ms` (from the query to the plan). Kind of operation is
@@ -62,11 +102,14 @@
 //!
 //! * `phase` `{"name"}`: what begins now.
 //! * `ready` `{"verb", "pid", "build_id", "manifest"}`: loaded. The manifest says what was really
-//!   chosen and obtained: `hint`, `lock`, `spin_limit`, `padding`, `data_cache`, `cache_partitions`
-//!   (1 for `one-lock`, 0 for `lock-free`), `pages`, `repeat_every`, `threads`, `cpus` (per worker
-//!   the CPU it is pinned to, or null), `lock_stride_bytes` (from the addresses of two neighbouring
-//!   locks), `memory` (below), `clock` `{"source": "tsc"|"cntvct"|"clock_gettime", "hz"}`,
-//!   `hint_ns` (measured cost of one hint), `load_s`, `records`, `inputs_per_thread`.
+//!   chosen and obtained: `hint`, `hint_ns` (as asked), `hint_repeats` (as used),
+//!   `hint_ns_measured` (cost of one hint), `lock`, `elision`, `elision_retries`, `htm` (the state
+//!   as in `facts`), `spin_limit`, `padding`, `data_cache`, `cache_partitions` (1 for `one-lock`, 0
+//!   for `hyper-clock` and `optimistic`), `cache_share`, `cache_pages` (pages that fit the data
+//!   cache), `pages`, `repeat_every`, `threads`, `cpus` (per worker the CPU it is pinned to, or
+//!   null), `lock_stride_bytes` (from the addresses of two neighbouring locks), `memory` (below),
+//!   `clock` `{"source": "tsc"|"cntvct"|"clock_gettime", "hz"}`, `load_s`, `records`,
+//!   `inputs_per_thread`.
 //! * `interval` `{"index", "start_ms", "length_ms", "operations", "errors", "histogram"}`: one for
 //!   each `interval_ms` of the window and one for the rest. Histograms are HdrHistogram V2 with
 //!   deflate, base64, in nanoseconds, three digits.
@@ -87,24 +130,34 @@
 //!     the window, all threads; `waits` are acquisitions that found the lock taken, `spins` the
 //!     hints executed meanwhile (probes where the hint is `none`).
 //!   - `lookups`: `{"data_cache": n}` over the window.
+//!   - `counters`: whatever else was counted over the window, all threads, by name. Key-value store:
+//!     `data_cache.hits` and `data_cache.misses` (the look-ups), `data_cache.evictions`,
+//!     `data_cache.write_backs` (evictions whose page had been changed). With `elision` `on`, by the
+//!     classes of `contention`: `elided.CLASS` and `elision_fallbacks.CLASS` (acquisitions that
+//!     committed without the lock, and that took it after all), and aborts by cause in
+//!     `elision_conflicts.CLASS`, `elision_capacity.CLASS`, `elision_lock_held.CLASS`,
+//!     `elision_other.CLASS`; `waits` then counts acquisitions whose first transaction aborted.
 //!   - `executed`: operations carried out in the window, repetitions included; threads begin and
 //!     end a window between two batches, so it may differ from `operations` by some of those.
-//!   - `ran`: `[{"role": "lock_slow"|"data_cache_lookup"|"crc32c"|"plan", "address", "calls"}]`:
+//!   - `ran`: `[{"role": "lock_slow"|"data_cache_lookup"|"plan"|KIND, "address", "calls"}]`:
 //!     functions really called in the window, by link-time address in hexadecimal, for `census`. One
 //!     that was compiled at run time is in no file: it has `"made": {"symbol", "instructions",
 //!     "counts"}` instead, counted in memory.
 //!   - `memory`: `{"bytes", "anon_huge_bytes", "private_hugetlb_bytes", "kernel_page_bytes"}` of
-//!     exactly the arena's mapping, from /proc/self/smaps (absent without an arena), plus `rss_bytes` and `page_table_bytes`
-//!     of the process.
+//!     exactly the arena's mapping, from /proc/self/smaps (absent without an arena), plus
+//!     `rss_bytes` and `page_table_bytes` of the process.
 //!   - `cpus`: `[{"cpu", "busy", "user", "system", "softirq", "steal"}]`: fractions of the window.
 //!   - `state`: `{"records", "checksum_ok"}`: after the run; every record has its key, its field
 //!     sizes and whole values, and none is missing.
 //!
 //! # Verb `micro`: one primitive alone
 //!
-//! The same request and messages, but `parts` has `hint`, `lock`, `spin_limit`, `padding`, `pages`,
-//! `repeat_every` and `"crc32c": "auto"|"misdispatched"|"bytewise"|"slicing8"|"hardware"|
-//! "hardware-3way"|"pclmul"|"pmull"|"vpclmul"|"fusion"`, and `workload` is
+//! The same request and messages, but `parts` has `hint`, `hint_ns`, `hint_repeats`, `lock`,
+//! `elision`, `elision_retries`, `spin_limit`, `padding`, `pages`, `repeat_every`, `"crc32c": "auto"|"misdispatched"|"bytewise"|
+//! "slicing8"|"hardware"|"hardware-3way"|"pclmul"|"pmull"|"vpclmul"|"fusion"`, and, with their
+//! defaults, `atomics` (`std`), `order` (`seq-cst`), `stride` (64), `call` (`direct`), `alignment`
+//! (`aligned`), `timer` (`clock-gettime`), `hash` (`xxh3-detected`), `compression` (`lz4`),
+//! `zstd_level` (3) and `simd` (`auto`). `workload` is
 //!
 //! * `{"kind": "lock", "locks": "one"|"each", "hold": 4, "gap": 20}`: one operation takes a lock,
 //!   does `hold` multiply-adds on what it guards, releases it and does `gap` more. `each` gives
@@ -117,8 +170,36 @@
 //!   the buffer's length; `misdispatched` looks for the instructions of another architecture and
 //!   so ends at `bytewise`. The manifest names the level that runs, never the dispatch.
 //!
-//! The manifest has `hint`, `lock`, `spin_limit`, `padding`, `lock_stride_bytes` and `hint_ns` for
-//! `lock`, `crc32c` for `crc32c`, and for both `pages`, `repeat_every`, `threads`, `cpus`,
+//! * `{"kind": "atomic", "operation": "add"|"cas"|"lock", "words": "one"|"each"}`: one operation
+//!   adds one to a word by atomic addition or by a compare-and-swap loop, or takes a lock by
+//!   exchange. `atomics` is `std` (as compiled), and on aarch64 also `ll-sc` and, with that CPU
+//!   feature, `lse`. `checksum_ok`: the words add up.
+//! * `{"kind": "order", "access": "store"|"load"|"rmw", "words": "each"|"one"}`: one access to a
+//!   word under `order`: `relaxed`, `acq-rel` (a store releases, a load acquires), `seq-cst`.
+//! * `{"kind": "counters"}`: one operation adds one to the thread's own counter; counters are
+//!   `stride` bytes apart: 8, 16, 32, 64, 128 or 256. `checksum_ok`: they add up.
+//! * `{"kind": "call"}`: one call of a small function, by `call`: `inlined`, `direct`, `pointer`,
+//!   `dyn` (a virtual table).
+//! * `{"kind": "unaligned"}`: one load of eight bytes, by `alignment`: `aligned`, `within-line`,
+//!   `across-line`, `across-page`.
+//! * `{"kind": "timer"}`: one reading of the time, by `timer`: `clock-gettime`, `instant`; x86-64's
+//!   `rdtsc`, `rdtscp`; aarch64's `cntvct`, `isb-cntvct`. `checksum_ok`: it never ran backwards.
+//! * `{"kind": "hash", "buffer_bytes": 16384}`: one buffer, by `hash`: `xxh3-detected`,
+//!   `xxh3-compiled`, `chacha20` (enciphered in place).
+//! * `{"kind": "compress", "buffer_bytes": 65536, "direction": "compress"|"decompress",
+//!   "repeated_percent": 60}`: one buffer, by `compression`: `copy`, `lz4`, `zstd` at `zstd_level`
+//!   (1 to 19). The buffer repeats earlier stretches of itself for that share.
+//! * `{"kind": "simd", "work": "sum"|"filter", "buffer_bytes": 16384}`: one pass over a column, by
+//!   `simd`: `scalar`, `auto` (the compiler's); x86-64's `sse2`, `avx2`; aarch64's `neon` and
+//!   `translated` (the SSE2 program with its intrinsics mapped to NEON).
+//!
+//! Operations of kinds up to `timer` are timed 64 together. The kind in `by_kind` and the role in
+//! `ran` are the workload's. What the CPU lacks is "missing".
+//!
+//! The manifest has the four of the hint, `lock`, `elision`, `elision_retries`, `htm`, `spin_limit`, `padding` and `lock_stride_bytes` for
+//! `lock`, `crc32c` for `crc32c`, the part that shapes the kind for the others (and
+//! `counter_stride_bytes` from addresses, `load_offset_bytes` in a page of 4 KiB, `zstd_level`,
+//! `compression_ratio` of the first thread's buffer), and for all `pages`, `repeat_every`, `threads`, `cpus`,
 //! `memory`, `clock`, `load_s`. `state.records` is the number of operations carried out, warm-up
 //! and repetitions included.
 //!

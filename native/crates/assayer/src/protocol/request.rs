@@ -1,8 +1,10 @@
 //! What a request may contain. Types only; `protocol` has the meaning.
 
-use assay_engine::DataCacheKind;
+use assay_engine::transactional::{CcChoice, IndexChoice, Store};
+use assay_engine::{DataCacheKind, Elision};
+use assay_log::LogMode;
 use assay_plans::{PlanKind, Rewrite};
-use assay_primitives::{Crc32cChoice, Hint, LockKind, PageMode};
+use assay_primitives::{Hint, LockKind, PageMode};
 use assay_workload::{Chooser, Mix};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -28,15 +30,29 @@ macro_rules! by_name {
     )+};
 }
 
+mod micro;
+
+pub use micro::*;
+
 by_name! {
     hint Hint;
     lock LockKind;
+    elision Elision;
     data_cache DataCacheKind;
     pages PageMode;
+    index IndexChoice;
+    cc CcChoice;
+    store Store;
+    log LogMode;
     plan PlanKind;
     rewrite Rewrite;
     mix Mix;
     chooser Chooser;
+}
+
+/// `on` or `off`.
+fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    named(deserializer, &[false, true], |on| if on { "on" } else { "off" })
 }
 
 /// What both measuring verbs share, beside parts and workload.
@@ -138,15 +154,33 @@ fn default_interval_ms() -> u64 {
 pub struct EngineParts {
     #[serde(deserialize_with = "hint")]
     pub hint: Hint,
+    pub hint_ns: u32,
+    pub hint_repeats: u32,
     #[serde(deserialize_with = "lock")]
     pub lock: LockKind,
+    #[serde(deserialize_with = "elision")]
+    pub elision: Elision,
+    pub elision_retries: u32,
     pub spin_limit: u32,
     pub padding: usize,
     #[serde(deserialize_with = "data_cache")]
     pub data_cache: DataCacheKind,
     pub cache_partitions: usize,
+    pub cache_share: usize,
     #[serde(deserialize_with = "pages")]
     pub pages: PageMode,
+    #[serde(deserialize_with = "data_cache")]
+    pub system_cache: DataCacheKind,
+    #[serde(deserialize_with = "index")]
+    pub index: IndexChoice,
+    #[serde(deserialize_with = "cc")]
+    pub cc: CcChoice,
+    #[serde(deserialize_with = "store")]
+    pub store: Store,
+    #[serde(deserialize_with = "switch")]
+    pub hash_cache: bool,
+    #[serde(deserialize_with = "log")]
+    pub log: LogMode,
     #[serde(deserialize_with = "plan")]
     pub plan: PlanKind,
     #[serde(deserialize_with = "rewrite")]
@@ -158,12 +192,23 @@ impl Default for EngineParts {
     fn default() -> Self {
         Self {
             hint: Hint::None,
+            hint_ns: 0,
+            hint_repeats: 1,
             lock: LockKind::Ttas,
+            elision: Elision::Off,
+            elision_retries: 3,
             spin_limit: 2048,
             padding: 64,
             data_cache: DataCacheKind::OneLock,
             cache_partitions: 64,
+            cache_share: 100,
             pages: PageMode::Small,
+            system_cache: DataCacheKind::OneLock,
+            index: IndexChoice::Sharded,
+            cc: CcChoice::RowLock,
+            store: Store::Pages,
+            hash_cache: false,
+            log: LogMode::None,
             plan: PlanKind::Vectorised,
             rewrite: Rewrite::Off,
             repeat_every: 0,
@@ -175,6 +220,8 @@ impl Default for EngineParts {
 #[derive(Clone, Debug)]
 pub enum EngineWorkload {
     Ycsb(Ycsb),
+    Tpcc(Tpcc),
+    TradeDesk(TradeDesk),
     Aggregate(Aggregate),
 }
 
@@ -192,8 +239,13 @@ impl<'de> Deserialize<'de> for EngineWorkload {
         let fields = Value::Object(fields);
         match kind.as_str() {
             Some("ycsb") => serde_json::from_value(fields).map(Self::Ycsb),
+            Some("tpcc") => serde_json::from_value(fields).map(Self::Tpcc),
+            Some("trade-desk") => serde_json::from_value(fields).map(Self::TradeDesk),
             Some("aggregate") => serde_json::from_value(fields).map(Self::Aggregate),
-            _ => return Err(D::Error::custom(format!("{kind} is not one of: ycsb, aggregate"))),
+            _ => {
+                let known = "ycsb, tpcc, trade-desk, aggregate";
+                return Err(D::Error::custom(format!("{kind} is not one of: {known}")));
+            }
         }
         .map_err(D::Error::custom)
     }
@@ -230,6 +282,88 @@ impl Default for Ycsb {
     }
 }
 
+/// How many rows a warehouse of `tpcc` has.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TpccScale {
+    Standard,
+    Small,
+}
+
+/// How `tpcc` chooses the next transaction.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TpccSelection {
+    Deck,
+    Weighted,
+}
+
+/// Which warehouse a transaction of `tpcc` comes from.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TpccHome {
+    Fixed,
+    Drawn,
+}
+
+/// The workload `tpcc`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tpcc {
+    pub warehouses: u16,
+    pub scale: TpccScale,
+    pub selection: TpccSelection,
+    pub home: TpccHome,
+    pub waits: bool,
+    pub transactions: usize,
+}
+
+impl Default for Tpcc {
+    fn default() -> Self {
+        Self {
+            warehouses: 2,
+            scale: TpccScale::Standard,
+            selection: TpccSelection::Deck,
+            home: TpccHome::Fixed,
+            waits: false,
+            transactions: 0,
+        }
+    }
+}
+
+/// The workload `trade-desk`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TradeDesk {
+    pub users: u16,
+    pub accounts: u32,
+    pub instruments: u16,
+    pub theta: f64,
+    pub catalogue_share: f64,
+    pub report_share: f64,
+    pub report_rows: usize,
+    pub trade_think_ms: u64,
+    pub request_think_ms: u64,
+    pub transactions: usize,
+}
+
+impl Default for TradeDesk {
+    fn default() -> Self {
+        Self {
+            users: 800,
+            accounts: 10_000,
+            instruments: 50,
+            theta: 0.5,
+            catalogue_share: 0.3,
+            report_share: 0.0,
+            report_rows: 1000,
+            trade_think_ms: 0,
+            request_think_ms: 0,
+            transactions: 0,
+        }
+    }
+}
+
 /// The workload `aggregate`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -241,83 +375,6 @@ pub struct Aggregate {
 impl Default for Aggregate {
     fn default() -> Self {
         Self { rows: 100_000, sums: 90 }
-    }
-}
-
-/// `parts` of `micro`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MicroParts {
-    #[serde(deserialize_with = "hint")]
-    pub hint: Hint,
-    #[serde(deserialize_with = "lock")]
-    pub lock: LockKind,
-    pub spin_limit: u32,
-    pub padding: usize,
-    #[serde(deserialize_with = "pages")]
-    pub pages: PageMode,
-    pub repeat_every: u64,
-    #[serde(deserialize_with = "crc32c")]
-    pub crc32c: Crc32cChoice,
-}
-
-impl Default for MicroParts {
-    fn default() -> Self {
-        let EngineParts { hint, lock, spin_limit, padding, pages, repeat_every, .. } =
-            EngineParts::default();
-        let crc32c = Crc32cChoice::Auto;
-        Self { hint, lock, spin_limit, padding, pages, repeat_every, crc32c }
-    }
-}
-
-/// A level, or one of the dispatches that choose it.
-fn crc32c<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Crc32cChoice, D::Error> {
-    let choices: Vec<_> = Crc32cChoice::all().collect();
-    named(deserializer, &choices, |(name, _)| name).map(|(_, choice)| choice)
-}
-
-/// `workload` of `micro`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum MicroWorkload {
-    Lock(LockWorkload),
-    Crc32c(Crc32cWorkload),
-}
-
-/// Which thread takes which lock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Locks {
-    #[default]
-    One,
-    Each,
-}
-
-/// Taking and releasing a lock.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LockWorkload {
-    pub locks: Locks,
-    pub hold: u32,
-    pub gap: u32,
-}
-
-impl Default for LockWorkload {
-    fn default() -> Self {
-        Self { locks: Locks::One, hold: 4, gap: 20 }
-    }
-}
-
-/// The CRC32C of a buffer.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Crc32cWorkload {
-    pub buffer_bytes: usize,
-}
-
-impl Default for Crc32cWorkload {
-    fn default() -> Self {
-        Self { buffer_bytes: 16_384 }
     }
 }
 

@@ -49,14 +49,29 @@ pub struct Clock {
     pub hz: u64,
 }
 
+/// What a waiting thread executes between two looks, and how often.
+#[derive(Clone, Copy, Serialize)]
+pub struct HintManifest {
+    pub hint: &'static str,
+    pub hint_ns: u32,
+    pub hint_repeats: u32,
+    pub hint_ns_measured: f64,
+}
+
 #[derive(Serialize)]
 pub struct EngineManifest {
-    pub hint: &'static str,
+    #[serde(flatten)]
+    pub hint: HintManifest,
     pub lock: &'static str,
+    pub elision: &'static str,
+    pub elision_retries: u32,
+    pub htm: &'static str,
     pub spin_limit: u32,
     pub padding: usize,
     pub data_cache: &'static str,
     pub cache_partitions: usize,
+    pub cache_share: usize,
+    pub cache_pages: usize,
     pub pages: &'static str,
     pub repeat_every: u64,
     pub threads: usize,
@@ -64,10 +79,38 @@ pub struct EngineManifest {
     pub lock_stride_bytes: usize,
     pub memory: ArenaMemory,
     pub clock: Clock,
-    pub hint_ns: f64,
     pub load_s: f64,
     pub records: u64,
     pub inputs_per_thread: usize,
+}
+
+#[derive(Serialize)]
+pub struct TransactionalManifest {
+    #[serde(flatten)]
+    pub hint: HintManifest,
+    pub lock: &'static str,
+    pub elision: &'static str,
+    pub elision_retries: u32,
+    pub htm: &'static str,
+    pub spin_limit: u32,
+    pub padding: usize,
+    pub index: &'static str,
+    pub hash_cache: &'static str,
+    pub cc: &'static str,
+    pub store: &'static str,
+    pub data_cache: &'static str,
+    pub system_cache: &'static str,
+    pub cache_partitions: usize,
+    pub log: &'static str,
+    pub plan: &'static str,
+    pub rewrite: &'static str,
+    pub pages: &'static str,
+    pub repeat_every: u64,
+    pub threads: usize,
+    pub cpus: Vec<Option<usize>>,
+    pub memory: ArenaMemory,
+    pub clock: Clock,
+    pub load_s: f64,
 }
 
 #[derive(Serialize)]
@@ -86,12 +129,15 @@ pub struct AggregateManifest {
 /// The parts of a micro manifest that exist for a lock workload only.
 #[derive(Serialize)]
 pub struct LockManifest {
-    pub hint: &'static str,
+    #[serde(flatten)]
+    pub hint: HintManifest,
     pub lock: &'static str,
+    pub elision: &'static str,
+    pub elision_retries: u32,
+    pub htm: &'static str,
     pub spin_limit: u32,
     pub padding: usize,
     pub lock_stride_bytes: usize,
-    pub hint_ns: f64,
 }
 
 #[derive(Serialize)]
@@ -100,6 +146,9 @@ pub struct MicroManifest {
     pub lock: Option<LockManifest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crc32c: Option<&'static str>,
+    /// What other kinds chose and obtained.
+    #[serde(flatten)]
+    pub chosen: BTreeMap<&'static str, serde_json::Value>,
     pub pages: &'static str,
     pub repeat_every: u64,
     pub threads: usize,
@@ -188,10 +237,20 @@ pub struct CpuShare {
     pub steal: f64,
 }
 
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Serialize)]
 pub struct State {
-    pub records: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
     pub checksum_ok: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+}
+
+impl State {
+    /// Without words for what is wrong.
+    pub fn of(records: u64, checksum_ok: bool) -> Self {
+        Self { records: Some(records), checksum_ok, faults: Vec::new() }
+    }
 }
 
 #[derive(Serialize)]
@@ -206,6 +265,7 @@ pub struct RunResult {
     pub threads: Vec<ThreadResult>,
     pub contention: BTreeMap<&'static str, Contention>,
     pub lookups: BTreeMap<&'static str, u64>,
+    pub counters: BTreeMap<&'static str, u64>,
     pub executed: u64,
     pub ran: Vec<Ran>,
     pub memory: ResultMemory,

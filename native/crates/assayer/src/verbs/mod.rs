@@ -3,6 +3,7 @@
 pub mod census;
 pub mod engine;
 pub mod facts;
+mod hint;
 pub mod micro;
 
 use std::collections::BTreeMap;
@@ -106,6 +107,7 @@ fn result(
         threads: threads.collect(),
         contention: counts.contention.iter().map(contention).collect(),
         lookups: counts.lookups.iter().copied().collect(),
+        counters: counts.counters.iter().copied().collect(),
         executed: counts.executed,
         ran: ending.ran,
         memory: response::ResultMemory {
@@ -126,6 +128,23 @@ fn contention_response(counts: &Contention, clock: &Clock) -> response::Contenti
         wait_s: clock.ns(counts.wait_ticks) as f64 / 1e9,
     }
 }
+
+/// The elisions at one class of locks, as counters; none where nothing is elided, so that zeros do
+/// not look like a mechanism that ran.
+macro_rules! elision_counters {
+    ($class:literal, $counts:expr) => {{
+        let counts = $counts;
+        [
+            (concat!("elided.", $class), counts.elided),
+            (concat!("elision_fallbacks.", $class), counts.fallbacks),
+            (concat!("elision_conflicts.", $class), counts.conflicts),
+            (concat!("elision_capacity.", $class), counts.capacity),
+            (concat!("elision_lock_held.", $class), counts.lock_held),
+            (concat!("elision_other.", $class), counts.other),
+        ]
+    }};
+}
+pub(crate) use elision_counters;
 
 fn cpu_response(share: &assay_sampler::CpuShare) -> response::CpuShare {
     response::CpuShare {

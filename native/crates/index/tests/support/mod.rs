@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use assay_index::{Caller, Index, IndexKind, NodeSet, build};
+use assay_index::{Caller, Index, IndexKind, NodeSet, build, build_cached};
 use assay_primitives::locks::{Waiter, Waiting};
 use assay_primitives::{Clock, Hint, LockKind};
 
@@ -19,7 +19,8 @@ fn clock() -> Clock {
     *CLOCK.get_or_init(Clock::calibrated)
 }
 
-/// Each index once per lock kind that makes a difference, with that kind.
+/// Each index once per lock kind that makes a difference, with that kind; and each tree with a hash
+/// table before it that is much too small, so that entries are replaced all the time.
 #[allow(dead_code)]
 pub fn every_index(capacity: usize) -> Vec<(String, IndexKind, LockKind, Box<dyn Index>)> {
     let locks = |kind| match kind {
@@ -28,12 +29,16 @@ pub fn every_index(capacity: usize) -> Vec<(String, IndexKind, LockKind, Box<dyn
     };
     let all = IndexKind::ALL.into_iter();
     let pairs = all.flat_map(|kind| locks(kind).into_iter().map(move |lock| (kind, lock)));
-    pairs
-        .map(|(kind, lock)| {
-            let name = format!("{} {}", kind.name(), lock.name());
-            (name, kind, lock, build(kind, lock, capacity))
-        })
-        .collect()
+    let plain = pairs.map(|(kind, lock)| {
+        let name = format!("{} {}", kind.name(), lock.name());
+        (name, kind, lock, build(kind, lock, capacity))
+    });
+    let cached = [IndexKind::Latched, IndexKind::Optimistic].into_iter().map(|kind| {
+        let lock = LockKind::Ttas;
+        let index = build_cached(kind, lock, 48).expect("a tree");
+        (format!("{} {} cached", kind.name(), lock.name()), kind, lock, index)
+    });
+    plain.chain(cached).collect()
 }
 
 /// The entries of a range, in the order of the visit.

@@ -1,7 +1,7 @@
 //! One folder per instruction set, and `all` for what is portable.
 //!
 //! `current` is the folder of the CPU this was compiled for; both folders offer the same names
-//! (`hint`, `clock`, `crc32c`, `slow`), so no other file contains a `cfg` on the architecture.
+//! (`atomics`, `clock`, `crc32c`, `hint`, ...), so no other file contains a `cfg` on the architecture.
 
 pub mod all;
 

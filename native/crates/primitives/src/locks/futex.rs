@@ -10,15 +10,15 @@
 //! The spin limit counts hints. Its duration therefore depends on what a hint costs, which is how
 //! the same limit came to mean ten times the wait on newer CPUs; results carry the hint's cost.
 
-use core::sync::atomic::{AtomicU32, Ordering};
-
 use super::RawLock;
+use super::sync::{FutexWord, Ordering, relax};
 use crate::arch::all::hint::Relax;
 
 /// The lock of kind `futex`. The second half of the eight bytes is unused.
 #[repr(C, align(8))]
+#[derive(Default)]
 pub struct FutexLock {
-    word: AtomicU32,
+    word: FutexWord,
     unused: u32,
 }
 
@@ -29,7 +29,8 @@ const SLEEPERS: u32 = 2;
 impl FutexLock {
     #[inline(always)]
     fn take(&self) -> bool {
-        self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        let word = self.word.atomic();
+        word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -45,8 +46,8 @@ unsafe impl RawLock for FutexLock {
 
     #[inline(always)]
     unsafe fn leave(&self, (): &()) {
-        if self.word.swap(FREE, Ordering::Release) == SLEEPERS {
-            wake_one(&self.word);
+        if self.word.atomic().swap(FREE, Ordering::Release) == SLEEPERS {
+            self.word.wake_one();
         }
     }
 }
@@ -60,30 +61,13 @@ pub(crate) unsafe fn futex_slow<R: Relax>(lock: *const (), _: usize, limit: u32)
     // SAFETY: the caller promises a live lock of this type.
     let lock = unsafe { &*lock.cast::<FutexLock>() };
     for spins in 1..=limit {
-        R::relax();
-        if lock.word.load(Ordering::Relaxed) == FREE && lock.take() {
+        relax::<R>();
+        if lock.word.atomic().load(Ordering::Relaxed) == FREE && lock.take() {
             return u64::from(spins);
         }
     }
-    while lock.word.swap(SLEEPERS, Ordering::Acquire) != FREE {
-        sleep_while(&lock.word, SLEEPERS);
+    while lock.word.atomic().swap(SLEEPERS, Ordering::Acquire) != FREE {
+        lock.word.sleep_while(SLEEPERS);
     }
     u64::from(limit)
-}
-
-#[cold]
-#[inline(never)]
-fn wake_one(word: &AtomicU32) {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the address is only a key for FUTEX_WAKE; the call does not touch the word.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) };
-}
-
-#[cold]
-#[inline(never)]
-fn sleep_while(word: &AtomicU32, value: u32) {
-    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    let no_timeout = core::ptr::null::<libc::timespec>();
-    // SAFETY: the word is alive (borrowed) and a null timeout means none.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_timeout) };
 }

@@ -14,13 +14,13 @@
 //! The node is the token, on the stack of the acquisition. It must not move, which `Waiter::with`
 //! guarantees by keeping it in place for the whole critical section.
 
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-
 use super::RawLock;
+use super::sync::{AtomicBool, AtomicPtr, LOOKS, Ordering, relax, yield_cpu};
 use crate::arch::all::hint::Relax;
 
 /// The lock of kind `mcs`.
 #[repr(transparent)]
+#[derive(Default)]
 pub struct McsLock {
     tail: AtomicPtr<Node>,
 }
@@ -74,14 +74,13 @@ unsafe impl RawLock for McsLock {
 #[inline(never)]
 fn await_successor(node: &Node) -> *mut Node {
     loop {
-        for _ in 0..256 {
+        for _ in 0..LOOKS {
             let next = node.next.load(Ordering::Acquire);
             if !next.is_null() {
                 return next;
             }
         }
-        // SAFETY: sched_yield takes no argument and always succeeds on Linux.
-        unsafe { libc::sched_yield() };
+        yield_cpu();
     }
 }
 
@@ -101,7 +100,7 @@ pub(crate) unsafe fn mcs_slow<R: Relax>(_: *const (), node: usize, _: u32) -> u6
     };
     let mut spins = 0;
     while node.waiting.load(Ordering::Acquire) {
-        R::relax();
+        relax::<R>();
         spins += 1;
     }
     spins

@@ -11,23 +11,32 @@
 //! Contention is counted per thread and per lock class in the `Waiter`, never in shared memory, and
 //! nothing is written while spinning. The clock is read only on the slow path.
 //!
-//! Not here: reader-writer locks, lock elision, try-lock.
+//! `tests/loom.rs` runs every kind through loom (`sync` is the door), and shows that loom rejects
+//! the same locks with one mistake each.
+//!
+//! Not here: reader-writer locks, try-lock.
 
+pub mod elided;
 pub mod futex;
 pub mod mcs;
 pub mod slow;
+#[cfg(not(loom))]
+mod sync;
+#[cfg(loom)]
+pub mod sync;
 pub mod table;
 pub mod ticket;
 pub mod word;
 
+pub use elided::{ElidedLock, ElisionCounts};
 pub use futex::FutexLock;
 pub use mcs::McsLock;
 pub use table::LockTable;
 pub use ticket::TicketLock;
 pub use word::WordLock;
 
-use crate::arch::current::slow as current;
-use crate::{Clock, Hint, PrimitiveError};
+use crate::arch::current::{htm as current_htm, slow as current};
+use crate::{Clock, Hint, PrimitiveError, htm};
 
 /// How a lock waits and hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +91,8 @@ pub type SlowPath = unsafe extern "C" fn(lock: *const (), argument: usize, limit
 /// successful `enter` (or the slow path that follows a failed one) and `leave`, no other thread
 /// gets through either: acquiring is an acquire operation, `leave` a release operation.
 pub unsafe trait RawLock: Sized + Send + Sync + 'static {
-    /// What an acquisition keeps on its stack: a queue node for MCS, nothing for the others.
+    /// What an acquisition keeps on its stack: a queue node for MCS, the history of an elision,
+    /// nothing for the others.
     type Token: Default;
 
     /// Takes the lock if it is free. `Err` carries the argument for the slow path, which must then
@@ -94,6 +104,11 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     /// # Safety
     /// The calling thread holds the lock, acquired with this very token, which has not moved.
     unsafe fn leave(&self, token: &Self::Token);
+
+    /// Counts how the lock was acquired, while it is held. Only elided locks have something to
+    /// count.
+    #[inline(always)]
+    fn account(_: &Self::Token, _: &mut ElisionCounts) {}
 }
 
 /// What one thread met at one class of locks.
@@ -153,6 +168,26 @@ impl Waiting {
         Ok(Self { slow, limit: limit.max(1), clock })
     }
 
+    /// The waiting of an elided lock (`ElidedLock`): after an abort it tries again, at most
+    /// `retries` times. Refuses a CPU whose transactions do not commit, naming their state.
+    pub fn elided(hint: Hint, retries: u32, clock: Clock) -> Result<Self, PrimitiveError> {
+        htm::require()?;
+        hint.require()?;
+        let slow = current_htm::elided_slow_path(hint).ok_or_else(|| PrimitiveError::Missing {
+            what: format!("an elided lock has no slow path with hint `{}`", hint.name()),
+            next: "choose another hint".to_owned(),
+        })?;
+        Ok(Self { slow, limit: retries, clock })
+    }
+
+    /// A waiting by any function, for models.
+    ///
+    /// # Safety
+    /// `slow` keeps the promises of `SlowPath` for every lock that is acquired with this waiting.
+    pub unsafe fn modelled(slow: SlowPath, limit: u32, clock: Clock) -> Self {
+        Self { slow, limit, clock }
+    }
+
     /// The run-time address of the slow path that is called.
     pub fn address(&self) -> usize {
         self.slow as usize
@@ -164,17 +199,23 @@ impl Waiting {
 pub struct Waiter {
     waiting: Waiting,
     counts: Contention,
+    elision: ElisionCounts,
 }
 
 impl Waiter {
     /// A waiter that has met nothing yet.
     pub fn new(waiting: Waiting) -> Self {
-        Self { waiting, counts: Contention::default() }
+        Self { waiting, counts: Contention::default(), elision: ElisionCounts::default() }
     }
 
     /// What this thread has met so far.
     pub fn counts(&self) -> Contention {
         self.counts
+    }
+
+    /// What this thread has met so far at elided locks.
+    pub fn elision(&self) -> ElisionCounts {
+        self.elision
     }
 
     /// Runs `body` while holding `lock`. The lock must be one of the kind this waiter was made for.
@@ -203,6 +244,7 @@ impl Waiter {
         if let Err(argument) = lock.enter(token) {
             self.wait(core::ptr::from_ref(lock).cast(), argument);
         }
+        L::account(token, &mut self.elision);
     }
 
     #[cold]

@@ -9,13 +9,13 @@
 //! With more threads than CPUs throughput falls by two orders of magnitude. That is the lesson, not
 //! a defect to repair here.
 
-use core::sync::atomic::{AtomicU32, Ordering};
-
 use super::RawLock;
+use super::sync::{AtomicU32, Ordering, relax};
 use crate::arch::all::hint::Relax;
 
 /// The lock of kind `ticket`.
 #[repr(C, align(8))]
+#[derive(Default)]
 pub struct TicketLock {
     next: AtomicU32,
     serving: AtomicU32,
@@ -50,7 +50,7 @@ pub(crate) unsafe fn ticket_slow<R: Relax>(lock: *const (), ticket: usize, _: u3
     let lock = unsafe { &*lock.cast::<TicketLock>() };
     let mut spins = 0;
     loop {
-        R::relax();
+        relax::<R>();
         spins += 1;
         if lock.serving.load(Ordering::Acquire) == ticket as u32 {
             return spins;

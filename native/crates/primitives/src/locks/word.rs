@@ -8,13 +8,13 @@
 //! Unfair: whoever swaps first after a release gets it. Under contention the same thread often wins
 //! many times in a row, which looks fast; results therefore carry each thread's share.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-
 use super::RawLock;
+use super::sync::{AtomicU64, Ordering, relax, store_over_swaps, yield_cpu};
 use crate::arch::all::hint::Relax;
 
 /// The lock of kinds `tas`, `ttas` and `backoff`.
 #[repr(transparent)]
+#[derive(Default)]
 pub struct WordLock {
     word: AtomicU64,
 }
@@ -24,12 +24,12 @@ const HELD: u64 = 1;
 
 impl WordLock {
     #[inline(always)]
-    fn take(&self) -> bool {
+    pub(super) fn take(&self) -> bool {
         self.word.swap(HELD, Ordering::Acquire) == FREE
     }
 
     #[inline(always)]
-    fn looks_free(&self) -> bool {
+    pub(super) fn looks_free(&self) -> bool {
         self.word.load(Ordering::Relaxed) == FREE
     }
 }
@@ -46,7 +46,7 @@ unsafe impl RawLock for WordLock {
 
     #[inline(always)]
     unsafe fn leave(&self, (): &()) {
-        self.word.store(FREE, Ordering::Release);
+        store_over_swaps(&self.word, FREE, Ordering::Release);
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) unsafe fn tas_slow<R: Relax>(lock: *const (), _: usize, _: u32) -> u6
     let lock = unsafe { &*lock.cast::<WordLock>() };
     let mut spins = 0;
     loop {
-        R::relax();
+        relax::<R>();
         spins += 1;
         if lock.take() {
             return spins;
@@ -78,7 +78,7 @@ pub(crate) unsafe fn ttas_slow<R: Relax>(lock: *const (), _: usize, _: u32) -> u
     let lock = unsafe { &*lock.cast::<WordLock>() };
     let mut spins = 0;
     loop {
-        R::relax();
+        relax::<R>();
         spins += 1;
         if lock.looks_free() && lock.take() {
             return spins;
@@ -100,7 +100,7 @@ pub(crate) unsafe fn backoff_slow<R: Relax>(lock: *const (), _: usize, limit: u3
         let mut pauses: u32 = 1;
         while pauses < limit {
             for _ in 0..pauses {
-                R::relax();
+                relax::<R>();
             }
             spins += u64::from(pauses);
             if lock.looks_free() && lock.take() {
@@ -108,8 +108,7 @@ pub(crate) unsafe fn backoff_slow<R: Relax>(lock: *const (), _: usize, limit: u3
             }
             pauses = pauses.saturating_mul(2);
         }
-        // SAFETY: sched_yield takes no argument and always succeeds on Linux.
-        unsafe { libc::sched_yield() };
+        yield_cpu();
         if lock.looks_free() && lock.take() {
             return spins;
         }

@@ -19,7 +19,7 @@ use crate::protocol::request::{Aggregate, EngineRequest};
 use crate::protocol::response::{AggregateManifest, Checked, Made, Phase, Ran, Ready, State};
 use crate::verbs::{Ending, clock_response, own_build_id, ran, result};
 
-const ROWS_MAX: usize = 100_000_000;
+pub const ROWS_MAX: usize = 100_000_000;
 const SUMS_MAX: usize = 1_000;
 
 /// Runs the workload.
@@ -70,27 +70,27 @@ pub fn run(
         latency_of: "operations",
         ran: vec![ran_plan(&*plan, measured.counts.executed)],
         memory: None,
-        state: State { records: rows as u64, checksum_ok: wrong.into_inner() == 0 },
+        state: State::of(rows as u64, wrong.into_inner() == 0),
     };
     output.write("result", &result(&measurement, &measured, ending)?)
 }
 
-fn check(name: &str, value: usize, high: usize) -> Result<(), Failure> {
+pub fn check(name: &str, value: usize, high: usize) -> Result<(), Failure> {
     if (1..=high).contains(&value) {
         return Ok(());
     }
     Err(Failure::usage(format!("workload.{name} is {value}: must be from 1 to {high}")))
 }
 
-fn expected(table: &Table, sums: usize) -> Vec<i64> {
+pub fn expected(table: &Table, sums: usize) -> Vec<i64> {
     let place = table.schema().columns().iter().position(|(name, _)| name == COLUMN_OF_SUMS);
     let column = &table.columns()[place.unwrap_or_default()];
     let (rows, sum) = (table.rows(), (0..table.rows()).map(|row| column.value(row)).sum::<i64>());
     (0..sums).map(|k| sum + (k * rows) as i64).collect()
 }
 
-/// What ran: a function of this executable, or one that was compiled and is in no file.
-fn ran_plan(plan: &dyn Plan, calls: u64) -> Ran {
+/// The function of a plan: one of this executable, or one that was compiled and is in no file.
+pub fn ran_plan(plan: &dyn Plan, calls: u64) -> Ran {
     let Code { address, symbol, .. } = plan.code();
     let made = plan.machine_code().map(|code| {
         let (instructions, counts) = census::of_code(code, address as u64);
@@ -139,11 +139,16 @@ impl Unit for QueryUnit<'_> {
             self.wrong.fetch_add(1, Ordering::Relaxed);
         }
         let is_extra = self.extras.is_extra();
-        done.push(Done { end_ticks, kind: 0, operations: 1, is_error, is_extra });
+        done.push(Done { since: None, end_ticks, kind: 0, operations: 1, is_error, is_extra });
         Ok(())
     }
 
     fn counts(&self) -> Counts {
-        Counts { contention: Vec::new(), lookups: Vec::new(), executed: self.queries }
+        Counts {
+            contention: Vec::new(),
+            lookups: Vec::new(),
+            counters: Vec::new(),
+            executed: self.queries,
+        }
     }
 }

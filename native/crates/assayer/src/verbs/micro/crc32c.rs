@@ -2,6 +2,7 @@
 
 use core::hint::black_box;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use assay_primitives::{Arena, Clock, Crc32c, Crc32cLevel};
@@ -64,10 +65,7 @@ pub fn run(
         latency_of: "operations",
         ran: vec![ran("crc32c", crc32c.address(), measured.counts.executed)],
         memory: Some(arena.obtained()?),
-        state: State {
-            records: totals.buffers.into_inner(),
-            checksum_ok: !totals.has_mismatch.into_inner(),
-        },
+        state: State::of(totals.buffers.into_inner(), !totals.has_mismatch.into_inner()),
     };
     output.write("result", &result(&measurement, &measured, ending)?)
 }
@@ -98,6 +96,7 @@ fn manifest(
     Ok(MicroManifest {
         lock: None,
         crc32c: Some(level.name()),
+        chosen: BTreeMap::new(),
         pages: parts.pages.name(),
         repeat_every: parts.repeat_every,
         threads: measurement.cpus.len(),
@@ -135,13 +134,20 @@ impl Unit for CrcUnit<'_> {
                 self.totals.has_mismatch.store(true, Ordering::Relaxed);
             }
             let is_extra = self.extras.is_extra();
-            done.push(Done { end_ticks, kind: 0, operations: 1, is_error: !is_right, is_extra });
+            done.push(Done {
+                since: None,
+                end_ticks,
+                kind: 0,
+                operations: 1,
+                is_error: !is_right,
+                is_extra,
+            });
         }
         Ok(())
     }
 
     fn counts(&self) -> Counts {
-        Counts { contention: Vec::new(), lookups: Vec::new(), executed: self.buffers }
+        Counts { executed: self.buffers, ..Counts::default() }
     }
 }
 

@@ -10,10 +10,12 @@
 use core::cell::UnsafeCell;
 use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use assay_primitives::locks::{FutexLock, McsLock, TicketLock, Waiting, WordLock};
-use assay_primitives::{Arena, Clock, LockKind, LockTable, RawLock, Waiter};
+use assay_engine::Elision;
+use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
+use assay_primitives::{Arena, Clock, LockKind, LockTable, RawLock, Waiter, htm};
 use assay_workload::stream::Extras;
 
 use crate::driver::{Counts, Done, Unit};
@@ -21,8 +23,12 @@ use crate::failure::Failure;
 use crate::measure::Measurement;
 use crate::output::Output;
 use crate::protocol::request::{LockWorkload, Locks, MicroParts, MicroRequest};
-use crate::protocol::response::{Checked, LockManifest, MicroManifest, Phase, Ready, State};
-use crate::verbs::{Ending, arena_memory, clock_response, own_build_id, ran, result};
+use crate::protocol::response::{
+    Checked, HintManifest, LockManifest, MicroManifest, Phase, Ready, State,
+};
+use crate::verbs::{
+    Ending, arena_memory, clock_response, elision_counters, hint, own_build_id, ran, result,
+};
 
 /// Pairs that are timed together; `latency_of` names the number.
 const PAIRS_TIMED: u64 = 64;
@@ -38,6 +44,9 @@ pub fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     match request.parts.lock {
+        LockKind::Ttas if request.parts.elision == Elision::On => {
+            run_with::<ElidedLock>(request, workload, output)
+        }
         LockKind::Tas | LockKind::Ttas | LockKind::Backoff => {
             run_with::<WordLock>(request, workload, output)
         }
@@ -73,7 +82,9 @@ fn run_with<L: RawLock>(
     let clock = Clock::calibrated();
     output.write("phase", &Phase { name: "load" })?;
     let started = Instant::now();
-    let waiting = Waiting::new(parts.lock, parts.hint, parts.spin_limit, clock)?;
+    let hint = hint::put_in_force(parts.hint, parts.hint_ns, parts.hint_repeats, &clock)?;
+    let (limit, retries) = (parts.spin_limit, parts.elision_retries);
+    let waiting = parts.elision.waiting(parts.lock, parts.hint, limit, retries, clock)?;
     // At least two, so that the stride can be measured.
     let count = schedule.threads.max(2);
     let arena = Arena::new(LockTable::<L>::bytes(count, parts.padding), parts.pages)?;
@@ -86,6 +97,7 @@ fn run_with<L: RawLock>(
     let executed = AtomicU64::new(0);
     let cpus = schedule.cpus();
     let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds: &["lock"], clock };
+    let is_elided = parts.elision == Elision::On;
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         let index = if workload.locks == Locks::Each { thread } else { 0 };
         let (lock, guarded) = (locks.lock(index), &guarded[index]);
@@ -93,13 +105,23 @@ fn run_with<L: RawLock>(
         let waiter = Waiter::new(waiting);
         let (pairs, outside, executed) = (0, thread as u64, &executed);
         let workload = workload.clone();
-        let unit =
-            LockUnit { lock, guarded, waiter, clock, workload, extras, pairs, outside, executed };
+        let unit = LockUnit {
+            lock,
+            guarded,
+            waiter,
+            clock,
+            workload,
+            is_elided,
+            extras,
+            pairs,
+            outside,
+            executed,
+        };
         Ok(Box::new(unit))
     };
     let ready = |output: &mut Output| {
         let stride = locks.measured_stride_bytes();
-        let manifest = manifest(parts, stride, &arena, &measurement, started)?;
+        let manifest = manifest(parts, hint, stride, &arena, &measurement, started)?;
         let build_id = own_build_id()?;
         let ready = Ready { verb: "micro", pid: std::process::id(), build_id: &build_id, manifest };
         output.write("ready", &ready)
@@ -119,11 +141,12 @@ fn run_with<L: RawLock>(
 /// The counters behind the locks must add up to the pairs that the threads say they did.
 fn state(guarded: Vec<Guarded>, executed: u64) -> State {
     let inside: u64 = guarded.into_iter().map(|guarded| guarded.0.into_inner().pairs).sum();
-    State { records: inside, checksum_ok: inside == executed }
+    State::of(inside, inside == executed)
 }
 
 fn manifest(
     parts: &MicroParts,
+    hint: HintManifest,
     lock_stride_bytes: usize,
     arena: &Arena,
     measurement: &Measurement<'_>,
@@ -131,14 +154,17 @@ fn manifest(
 ) -> Result<MicroManifest, Failure> {
     Ok(MicroManifest {
         lock: Some(LockManifest {
-            hint: parts.hint.name(),
+            hint,
             lock: parts.lock.name(),
+            elision: parts.elision.name(),
+            elision_retries: parts.elision_retries,
+            htm: htm::state().0.name(),
             spin_limit: parts.spin_limit,
             padding: parts.padding,
             lock_stride_bytes,
-            hint_ns: parts.hint.calibrate(&measurement.clock).unwrap_or(0.0),
         }),
         crc32c: None,
+        chosen: BTreeMap::new(),
         pages: parts.pages.name(),
         repeat_every: parts.repeat_every,
         threads: measurement.cpus.len(),
@@ -155,6 +181,7 @@ struct LockUnit<'a, L> {
     waiter: Waiter,
     clock: Clock,
     workload: LockWorkload,
+    is_elided: bool,
     extras: Extras,
     pairs: u64,
     outside: u64,
@@ -197,6 +224,7 @@ impl<L: RawLock> Unit for LockUnit<'_, L> {
                 is_patient = self.waiter.counts().wait_ticks - waited_before < patience_ticks;
             }
             done.push(Done {
+                since: None,
                 end_ticks: self.clock.ticks(),
                 kind: 0,
                 operations,
@@ -213,8 +241,13 @@ impl<L: RawLock> Unit for LockUnit<'_, L> {
     fn counts(&self) -> Counts {
         Counts {
             contention: vec![("lock", self.waiter.counts())],
-            lookups: Vec::new(),
+            counters: if self.is_elided {
+                elision_counters!("lock", self.waiter.elision()).into()
+            } else {
+                Vec::new()
+            },
             executed: self.pairs,
+            ..Counts::default()
         }
     }
 }

@@ -1,8 +1,13 @@
-//! aarch64: the `yield` and `isb` hints, the generic timer, CRC32C by Armv8 CRC and PMULL.
+//! aarch64: hints, the generic timer, exclusives and LSE, NEON, CRC32C by Armv8 CRC and PMULL.
 //!
 //! Checked for behaviour under an emulator; no time measured there means anything.
 
+pub mod atomics;
+pub mod calls;
 pub mod clock;
 pub mod crc32c;
 pub mod hint;
+pub mod htm;
+pub mod simd;
 pub mod slow;
+pub mod timers;

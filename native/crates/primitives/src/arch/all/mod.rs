@@ -2,3 +2,5 @@
 
 pub mod crc32c;
 pub mod hint;
+pub mod launder;
+pub mod simd;

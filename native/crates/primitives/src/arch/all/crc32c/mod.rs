@@ -10,15 +10,7 @@ use crate::crc32c::{Crc32cLevel, Function};
 const POLYNOMIAL: u32 = 0x82F6_3B78;
 
 /// What a CPU has for a level.
-#[derive(Clone, Copy, Debug)]
-pub enum Support {
-    /// The function that computes it here.
-    Here(Function),
-    /// The first CPU feature that is missing, as /proc/cpuinfo writes it.
-    Lacking(&'static str),
-    /// The level belongs to another instruction set.
-    Foreign,
-}
+pub type Support = crate::support::Support<Function>;
 
 /// The levels that every CPU has; None for the others.
 pub fn portable(level: Crc32cLevel) -> Option<Function> {

@@ -1,0 +1,74 @@
+//! A counter for each thread, at a chosen distance from the next: false sharing, or none.
+
+use assay_primitives::Arena;
+use assay_primitives::counters::{Counters, assay_counters_add};
+use core::sync::atomic::AtomicU64;
+use serde_json::Value;
+
+use super::frame::{self, Kind, SHORT, Share};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::protocol::request::MicroRequest;
+
+const STRIDES: [usize; 6] = [8, 16, 32, 64, 128, 256];
+
+/// Runs the workload.
+pub fn run(request: &MicroRequest, output: &mut Output) -> Result<(), Failure> {
+    let stride = request.parts.stride;
+    if !STRIDES.contains(&stride) {
+        let message = format!("parts.stride is {stride}: 8, 16, 32, 64, 128 or 256");
+        return Err(Failure::usage(message));
+    }
+    frame::run(request, output, |schedule| {
+        // At least two, so that the distance can be measured.
+        let count = schedule.threads.max(2);
+        let arena = Arena::new(Counters::bytes(count, stride), request.parts.pages)?;
+        let counters = Counters::new(&arena, count, stride)
+            .ok_or_else(|| anyhow::anyhow!("the arena has no room for {count} counters"))?;
+        Ok(CountersKind { counters, stride, arena })
+    })
+}
+
+struct CountersKind {
+    counters: Counters,
+    stride: usize,
+    arena: Arena,
+}
+
+impl Kind for CountersKind {
+    const NAME: &'static str = "counters";
+    const TIMED: u64 = SHORT;
+
+    fn address(&self) -> usize {
+        assay_counters_add as *const () as usize
+    }
+
+    fn chosen(&self) -> Vec<(&'static str, Value)> {
+        let measured = self.counters.measured_stride_bytes();
+        vec![("stride", self.stride.into()), ("counter_stride_bytes", measured.into())]
+    }
+
+    fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
+        Ok(Box::new(CounterShare { counter: self.counters.counter(thread) }))
+    }
+
+    fn is_sound(&mut self, executed: u64) -> bool {
+        self.counters.sum() == executed
+    }
+}
+
+struct CounterShare<'a> {
+    counter: &'a AtomicU64,
+}
+
+impl Share for CounterShare<'_> {
+    fn run(&mut self, times: u64) -> bool {
+        // SAFETY: the counter is borrowed.
+        unsafe { assay_counters_add(self.counter, times) };
+        true
+    }
+}

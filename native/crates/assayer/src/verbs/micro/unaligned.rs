@@ -1,0 +1,62 @@
+//! Eight-byte loads of a chosen alignment.
+
+use assay_primitives::Arena;
+use assay_primitives::unaligned::{Alignment, Pages, assay_unaligned_load};
+use serde_json::Value;
+
+use super::frame::{self, Kind, SHORT, Share};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::protocol::request::MicroRequest;
+
+/// Runs the workload. All threads load from the same pages: nothing is written.
+pub fn run(request: &MicroRequest, output: &mut Output) -> Result<(), Failure> {
+    frame::run(request, output, |_| {
+        let arena = Arena::new(Pages::BYTES, request.parts.pages)?;
+        let pages = Pages::new(&arena)
+            .ok_or_else(|| anyhow::anyhow!("the arena has no room for the pages"))?;
+        Ok(UnalignedKind { alignment: request.parts.alignment, pages, arena })
+    })
+}
+
+struct UnalignedKind {
+    alignment: Alignment,
+    pages: Pages,
+    arena: Arena,
+}
+
+impl Kind for UnalignedKind {
+    const NAME: &'static str = "unaligned";
+    const TIMED: u64 = SHORT;
+
+    fn address(&self) -> usize {
+        assay_unaligned_load as *const () as usize
+    }
+
+    /// `load_offset_bytes` is where in a page of 4 KiB the loads really lie.
+    fn chosen(&self) -> Vec<(&'static str, Value)> {
+        let offset = self.pages.start(self.alignment).addr() % 4096;
+        vec![("alignment", self.alignment.name().into()), ("load_offset_bytes", offset.into())]
+    }
+
+    fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    fn share(&self, _: usize) -> Result<Box<dyn Share + '_>, Failure> {
+        Ok(Box::new(UnalignedShare { alignment: self.alignment, pages: &self.pages }))
+    }
+}
+
+struct UnalignedShare<'a> {
+    alignment: Alignment,
+    pages: &'a Pages,
+}
+
+impl Share for UnalignedShare<'_> {
+    fn run(&mut self, times: u64) -> bool {
+        // SAFETY: the pages are borrowed.
+        let sum = unsafe { assay_unaligned_load(self.pages.start(self.alignment), times) };
+        sum == Pages::expected(self.alignment, times)
+    }
+}

@@ -1,0 +1,193 @@
+//! The registry: which data caches there are, the one place that names the types, and the facade
+//! behind which a caller does not know them.
+
+use core::hint::black_box;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
+use assay_primitives::{Arena, LockKind, RawLock, Waiter};
+
+use crate::{
+    CacheError, DataCache, HyperClock, LookUp, Moves, OneLock, Optimistic, PageId, Partitioned,
+    Pinned, Shape, Victim,
+};
+
+/// How pages are found in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataCacheKind {
+    /// One hash table and one LRU list under one lock.
+    OneLock,
+    /// Several of them, by page number.
+    Partitioned,
+    /// A table of slots that are pinned by atomic additions, with CLOCK eviction.
+    HyperClock,
+    /// A table of atomic words, read without a shared write; never evicts.
+    Optimistic,
+}
+
+impl DataCacheKind {
+    /// Every kind.
+    pub const ALL: [DataCacheKind; 4] = [
+        DataCacheKind::OneLock,
+        DataCacheKind::Partitioned,
+        DataCacheKind::HyperClock,
+        DataCacheKind::Optimistic,
+    ];
+
+    /// The name used in requests and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            DataCacheKind::OneLock => "one-lock",
+            DataCacheKind::Partitioned => "partitioned",
+            DataCacheKind::HyperClock => "hyper-clock",
+            DataCacheKind::Optimistic => "optimistic",
+        }
+    }
+
+    /// Whether it can hold fewer frames than there are pages.
+    pub fn evicts(self) -> bool {
+        self != DataCacheKind::Optimistic
+    }
+}
+
+/// The locks of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheLock {
+    /// Their kind.
+    pub kind: LockKind,
+    /// Whether they are elided by hardware transactions; the kind is then `ttas`.
+    pub is_elided: bool,
+}
+
+impl From<LockKind> for CacheLock {
+    fn from(kind: LockKind) -> Self {
+        Self { kind, is_elided: false }
+    }
+}
+
+/// A data cache of any kind, for callers that choose it at run time. The methods are those of
+/// [`DataCache`]; each costs an indirect call more.
+pub trait PageCache: Send + Sync {
+    /// Finds a page and pins it, through the function at [`PageCache::look_up_address`].
+    fn pin(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned>;
+
+    /// Gives a pinned page back.
+    fn unpin(&self, pinned: Pinned, waiter: &mut Waiter);
+
+    /// See [`DataCache::install`].
+    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned;
+
+    /// See [`DataCache::evict`].
+    fn evict(&self, toward: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim>;
+
+    /// The run-time address of the look-up that `pin` calls, for the witness.
+    fn look_up_address(&self) -> usize;
+
+    /// The kind, for the manifest.
+    fn kind(&self) -> DataCacheKind;
+
+    /// The sizes it was built with.
+    fn shape(&self) -> Shape;
+
+    /// Partitions really made; 0 where there is no lock.
+    fn partitions(&self) -> usize;
+}
+
+struct Facade<L, D> {
+    cache: D,
+    look_up: LookUp<D>,
+    kind: DataCacheKind,
+    shape: Shape,
+    lock: PhantomData<fn() -> L>,
+}
+
+impl<L: RawLock, D: DataCache<L>> PageCache for Facade<L, D> {
+    fn pin(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned> {
+        (self.look_up)(&self.cache, page, waiter)
+    }
+
+    fn unpin(&self, pinned: Pinned, waiter: &mut Waiter) {
+        self.cache.release(pinned, waiter);
+    }
+
+    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned {
+        self.cache.install(page, frame, waiter)
+    }
+
+    fn evict(&self, toward: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim> {
+        self.cache.evict(toward, moves, waiter)
+    }
+
+    fn look_up_address(&self) -> usize {
+        self.look_up as usize
+    }
+
+    fn kind(&self) -> DataCacheKind {
+        self.kind
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn partitions(&self) -> usize {
+        self.cache.partitions()
+    }
+}
+
+/// What `build` gives.
+type Built = Result<Box<dyn PageCache>, CacheError>;
+
+/// What one combination of kind and lock needs of an arena and how it is built.
+struct Maker {
+    bytes: fn(Shape) -> usize,
+    make: fn(DataCacheKind, Shape, &Arena) -> Built,
+}
+
+/// An empty data cache. Locks, where the kind has them, are `lock`s in the arena, which outlives
+/// the cache.
+pub fn build(
+    kind: DataCacheKind,
+    lock: impl Into<CacheLock>,
+    shape: Shape,
+    arena: &Arena,
+) -> Result<Box<dyn PageCache>, CacheError> {
+    (maker(kind, lock.into()).make)(kind, shape, arena)
+}
+
+/// The memory that `build` takes from its arena.
+pub fn arena_bytes(kind: DataCacheKind, lock: impl Into<CacheLock>, shape: Shape) -> usize {
+    (maker(kind, lock.into()).bytes)(shape)
+}
+
+fn maker(kind: DataCacheKind, lock: CacheLock) -> Maker {
+    match lock.kind {
+        _ if lock.is_elided => with_lock::<ElidedLock>(kind),
+        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => with_lock::<WordLock>(kind),
+        LockKind::Ticket => with_lock::<TicketLock>(kind),
+        LockKind::Mcs => with_lock::<McsLock>(kind),
+        LockKind::Futex => with_lock::<FutexLock>(kind),
+    }
+}
+
+fn with_lock<L: RawLock>(kind: DataCacheKind) -> Maker {
+    match kind {
+        DataCacheKind::OneLock => of::<L, OneLock<L>>(),
+        DataCacheKind::Partitioned => of::<L, Partitioned<L>>(),
+        DataCacheKind::HyperClock => of::<L, HyperClock<L>>(),
+        DataCacheKind::Optimistic => of::<L, Optimistic<L>>(),
+    }
+}
+
+fn of<L: RawLock, D: DataCache<L> + 'static>() -> Maker {
+    Maker {
+        bytes: D::arena_bytes,
+        make: |kind, shape, arena| {
+            let cache = D::new(arena, shape)?;
+            // Opaque to the optimiser: `pin` must call this pointer, not a copy that it inlined.
+            let look_up = black_box(D::look_up_function());
+            Ok(Box::new(Facade { cache, look_up, kind, shape, lock: PhantomData }))
+        },
+    }
+}
