@@ -136,6 +136,7 @@ class CpuShare(Message):
 class State(Message):
     records: int | None = None
     checksum_ok: bool
+    faults: list[str] = []
 
 
 class Result(Message):

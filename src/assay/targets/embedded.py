@@ -120,7 +120,8 @@ class EmbeddedServer:
         if self._result is None or health is None:
             raise RunError("the server ended without a result")
         if not self._result.state.checksum_ok:
-            raise RunError("the data were wrong after the run: the state check failed")
+            faults = "; ".join(self._result.state.faults[:3]) or "the state check failed"
+            raise RunError(f"the data were wrong after the run: {faults}")
         buffer_bytes = self._parameters.get("buffer_bytes", 0)
         return _measured(self._result, health, intervals, self._ready.manifest, buffer_bytes)
 

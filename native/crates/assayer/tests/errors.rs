@@ -51,6 +51,7 @@ fn wrong_values_are_refused_with_what_is_allowed() {
         (json!({"parts": {"data_cache": "lock-free"}}), "optimistic"),
         (json!({"parts": {"data_cache": "optimistic", "cache_share": 50}}), "`hyper-clock`"),
         (json!({"parts": {"cache_share": 1}, "workload": {"records": 1000}}), "1 pages of"),
+        (json!({"threads": 200, "parts": {"cc": "no-wait", "index": "latched"}}), "from 1 to 127"),
         (json!({"workload": {"kind": "tpcb"}}), "ycsb, tpcc, trade-desk, aggregate"),
         (json!({"workload": {"kind": "tpcc"}}), "index = latched with cc = no-wait"),
         (
@@ -86,6 +87,17 @@ fn parts_of_small_kinds_are_checked() {
     ] {
         let request = json!({"parts": parts, "workload": workload});
         assert_error("micro", &request, "usage", mention);
+    }
+}
+
+#[test]
+fn data_larger_than_memory_are_refused_before_anything_is_loaded() {
+    for store in ["memory", "pages"] {
+        let request = json!({
+            "parts": {"cc": "no-wait", "index": "latched", "store": store},
+            "workload": {"kind": "tpcc", "warehouses": 20000}, "check_only": true,
+        });
+        assert_error("engine", &request, "missing", "MiB of memory");
     }
 }
 

@@ -15,6 +15,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 mod granted;
+pub mod memory;
 mod pool;
 
 use pool::Pool;
@@ -60,7 +61,7 @@ unsafe impl Sync for Arena {}
 impl Arena {
     /// Maps and touches at least `bytes`, rounded up to whole 2 MiB pages so that all modes get the
     /// same amount (`Hugetlb1g`: to whole GiB). Huge pages that were asked for and not granted, or
-    /// not all of them, are an error.
+    /// not all of them, are an error; so is more memory than there is.
     pub fn new(bytes: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
         let arena = if let Some(pool) = Pool::of(mode) {
             let bytes = bytes.max(1).next_multiple_of(pool.page_bytes());
@@ -85,6 +86,7 @@ impl Arena {
     }
 
     fn from_reservation(bytes: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
+        memory::require(bytes)?;
         let reserved = bytes + 2 * HUGE_BYTES;
         let reservation = map_anywhere(reserved, libc::PROT_NONE, libc::MAP_NORESERVE)
             .map_err(|source| PrimitiveError::Os { call: "reserving the arena", source })?;

@@ -8,6 +8,7 @@
 use core::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use assay_primitives::pages::memory;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Arena, PageMode, PrimitiveError};
 
@@ -92,6 +93,9 @@ impl MemoryRows {
     /// # Errors
     /// When the host does not give it on the pages asked for.
     pub fn reserve(&self, bytes: usize, pieces: usize) -> Result<(), PrimitiveError> {
+        if matches!(self.mode(), PageMode::Small | PageMode::Transparent | PageMode::Collapse) {
+            memory::require(bytes)?;
+        }
         for _ in 0..pieces {
             let arena = Arena::new((bytes / pieces).max(FIRST_CHUNK_BYTES), self.mode())?;
             let whole = arena.bytes();

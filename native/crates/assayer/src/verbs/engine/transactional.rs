@@ -32,6 +32,9 @@ use crate::verbs::{
 const TRANSACTIONS_PER_S: f64 = 100_000.0;
 const ACTIONS_PER_S: f64 = 400_000.0;
 const TRANSACTIONS_MIN: usize = 20_000;
+/// A transaction's number has eight bits for the worker that made it; loaders, sessions and the
+/// check have one each.
+const THREADS_MAX: usize = 127;
 /// Sums of a report.
 const REPORT_SUMS: usize = 90;
 
@@ -163,6 +166,11 @@ fn run<J: Job + 'static>(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let (schedule, clock) = (request.schedule(), Clock::calibrated());
+    if schedule.threads > THREADS_MAX {
+        let threads = schedule.threads;
+        let message = format!("threads is {threads}: transactions take from 1 to {THREADS_MAX}");
+        return Err(Failure::usage(message));
+    }
     let setting = Setting {
         threads: schedule.threads,
         has_waits: asked.has_waits,
