@@ -117,8 +117,8 @@ impl From<LogError> for Failure {
         match &error {
             // The folder or its device is at fault, or full: a matter of this host.
             LogError::Failed { .. } | LogError::Os { .. } => {
-                let next = format!("{}, or let TMPDIR point to another folder", error.next());
-                Failure::Missing { message: error.to_string(), next }
+                let next = "make room where TMPDIR points, or let it point to another folder";
+                Failure::Missing { message: error.to_string(), next: next.to_owned() }
             }
             _ => Failure::Failed(error.into()),
         }

@@ -198,6 +198,7 @@ pub unsafe fn elided_slow<H: Htm, R: Relax>(lock: *const (), token: usize, retri
 /// Takes `Transactions: Hint Type symbol, ...;` and defines each symbol as the waiting of an elided
 /// lock with that hint, plus `elided_slow_path(hint)`. The names say `ttas`, because that is the
 /// lock that is elided.
+#[cfg_attr(target_arch = "aarch64", allow(unused_macros, reason = "Arm has no transactions here"))]
 macro_rules! elided_slow_paths {
     ($htm:ident: $($hint:ident $relax:ident $symbol:ident),+;) => {
         $(
