@@ -192,3 +192,15 @@ def test_a_known_slow_down_is_proved_by_what_was_carried_out() -> None:
     assert not witness.judge("33", {"repeat_every": 33}, {**told, "executed": 1_000_010}).held
     assert not witness.judge("0", {"repeat_every": 0}, {**told, "executed": 1_030_303}).held
     assert witness.judge("0", {"repeat_every": 0}, {**told, "executed": 999_990}).held
+
+
+def test_both_caches_are_judged_where_both_are_used() -> None:
+    """Rows in memory leave the data cache without work; the system tables' cache has some always."""
+    witness = CATALOGUE["engine.caches"].witness
+    system = ran("system_cache_lookup", "x::optimistic::look_up")["functions"]
+    data = ran("data_cache_lookup", "x::optimistic::look_up")["functions"]
+    other = ran("data_cache_lookup", "x::one_lock::look_up")["functions"]
+    assert witness.judge("optimistic", {}, {"functions": system}).held
+    assert witness.judge("optimistic", {}, {"functions": [*system, *data]}).held
+    assert not witness.judge("optimistic", {}, {"functions": [*system, *other]}).held
+    assert not witness.judge("optimistic", {}, {"functions": data}).held

@@ -165,7 +165,12 @@ ENGINE_CHANGES = (
         {k: Level(k, Application({"data_cache": k, "system_cache": k})) for k in CACHES},
         "one-lock",
         "optimistic",
-        Every((Functions("data_cache_lookup", CACHES), Functions("system_cache_lookup", CACHES))),
+        Every(
+            (
+                Functions("system_cache_lookup", CACHES),
+                Functions("data_cache_lookup", CACHES, must_run=False),
+            )
+        ),
         "B",
         Dose("lookups.system_cache", "look-ups of system tables per operation"),
         signature=(
@@ -184,7 +189,6 @@ ENGINE_CHANGES = (
         on="optimistic",
         witness=Functions("index_find", INDEXES),
         effort="C",
-        dose=Dose("lookups.index", "look-ups per operation"),
         requires={"cc": tuple(CONTROLS)},
         signature=(Prediction("contention.index", "down"),),
         workloads=ROWS,

@@ -70,15 +70,18 @@ class Functions:
 
     A level that several functions may serve, one for each kind of load, expects
     several; the one whose symbol is in the name of the function that ran counts.
+    Without `must_run` a role that nothing played is no fault: another part may have
+    taken its work. Such a witness stands beside one that must run.
     """
 
     role: str
     expected: Mapping[str, Expected | tuple[Expected, ...]]
+    must_run: bool = True
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
         ran = [f for f in evidence.get("functions", ()) if f["role"] == self.role]
         if not ran:
-            return Held(False, f"no function was seen to run as {self.role}")
+            return Held(not self.must_run, f"no function was seen to run as {self.role}")
         said = []
         for function in ran:
             wanted = _serving(function, self.expected[level])
