@@ -195,7 +195,7 @@ def test_a_known_slow_down_is_proved_by_what_was_carried_out() -> None:
 
 
 def test_both_caches_are_judged_where_both_are_used() -> None:
-    """Rows in memory leave the data cache without work; the system tables' cache has some always."""
+    """Rows in memory leave the data cache without work; that of system tables has some always."""
     witness = CATALOGUE["engine.caches"].witness
     system = ran("system_cache_lookup", "x::optimistic::look_up")["functions"]
     data = ran("data_cache_lookup", "x::optimistic::look_up")["functions"]
