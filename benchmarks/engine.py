@@ -10,8 +10,9 @@ There are two tables, because a map is not a database: in the first one operatio
 transaction (or at least atomic in a store that has transactions), in the second the engine's
 transactions stand beside bare maps. The row "-batch" is the engine told sixteen operations at
 a time, as its sessions are, so that it fetches ahead; nobody else is told, because no other
-interface takes more than one. The goals are about that row, and the row without stands beside it. TPC-C is not a TPC-C
-result: no terminals, no waits, so that its limit of 12.86 tpmC per warehouse does not apply.
+interface takes more than one. The goals are about that row, and the row without stands beside
+it. TPC-C is not a TPC-C result: no terminals, no waits, so that its limit of 12.86 tpmC per
+warehouse does not apply.
 
     python benchmarks/engine.py [--quick] [--json] [--rounds N] [--only NAME ...]
 """

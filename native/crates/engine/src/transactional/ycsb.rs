@@ -83,7 +83,7 @@ impl Ycsb {
 impl Job for Ycsb {
     type Terminal = Stream;
     type Input = Operation;
-    const AHEAD: usize = 8;
+    const AHEAD: usize = 16;
 
     fn tables(&self) -> &[TableSchema] {
         &self.schema
