@@ -14,7 +14,7 @@ install: $(STAMP)
 # Editable, so that Python changes need no reinstall; Rust changes rebuild the binary.
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "installing into $(VENV) and building assayer: about a minute the first time"
+	@echo "installing into $(VENV) and building assayer: a few minutes the first time"
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
