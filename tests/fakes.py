@@ -187,6 +187,7 @@ class FakeServer:
             },
             counters={
                 "grabs.data_cache": float(operations),
+                "waits.data_cache": operations * contended,
                 "spins.data_cache": operations * contended,
                 "lookups.data_cache": float(operations),
                 "repeats": 0.0,

@@ -34,6 +34,11 @@ MISTAKES = {
     "unknown target": ('kind = "engine"', 'kind = "engin"', "did you mean 'engine'"),
     "bad design": ('kind = "one-at-a-time"', 'kind = "onebyone"', "should be"),
     "set twice": ('kind = "engine"', 'kind = "engine"\nhint = "none"', "set by factor hint"),
+    "no work": (
+        'change = "engine.spin_hint"\non = "pause"',
+        'change = "engine.system_cache"',
+        "does nothing under workload ycsb",
+    ),
     "twice a factor": ('name = "cache"', 'name = "hint"', "two factors are called"),
 }
 
@@ -215,3 +220,15 @@ budget = "1s"
     lines = [line for line, _ in sorted(said)]
     assert lines == [1, 2, 6, 10, 12, 13, 14, 18, 22, 36, 37, 40, 48]
     assert all(p.next_step for p in caught.value.problems)
+
+
+def test_a_workload_names_the_settings_it_needs_and_the_study_may_name_others() -> None:
+    """The target's own defaults would not carry TPC-C."""
+    text = STUDY.replace('kind = "ycsb"', 'kind = "tpcc"')
+    study = read("made up", text, Path("."))
+    assert (study.cases[0].settings["cc"], study.cases[0].settings["index"]) == (
+        "no-wait",
+        "latched",
+    )
+    chosen = text.replace('kind = "engine"', 'kind = "engine"\ncc = "optimistic"')
+    assert read("made up", chosen, Path(".")).cases[0].settings["cc"] == "optimistic"

@@ -189,6 +189,7 @@ ENGINE_CHANGES = (
         on="optimistic",
         witness=Functions("index_find", INDEXES),
         effort="C",
+        dose=Dose("lookups.index", "look-ups per operation"),
         requires={"cc": tuple(CONTROLS)},
         signature=(Prediction("contention.index", "down"),),
         workloads=ROWS,

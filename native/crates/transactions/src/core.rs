@@ -60,6 +60,7 @@ pub struct Core<'d> {
     pub tid_last: u64,
     pub recorder: Option<Box<Recorder>>,
     pub old_versions_read: u64,
+    pub index_look_ups: u64,
     pub row_store_error: Option<RowStoreError>,
     pub log_error: Option<LogError>,
 }
@@ -85,6 +86,7 @@ impl<'d> Core<'d> {
             tid_last: base.tid_floor.load(Ordering::Acquire),
             recorder: None,
             old_versions_read: 0,
+            index_look_ups: 0,
             row_store_error: None,
             log_error: None,
         }

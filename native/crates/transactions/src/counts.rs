@@ -88,6 +88,8 @@ pub struct WorkerCounts {
     pub aborts: AbortCounts,
     /// Attempts after the first.
     pub retries: u64,
+    /// Keys looked up in indexes, those asked for ahead included; scans are not.
+    pub index_look_ups: u64,
     /// Index operations that began again because of another thread.
     pub index_restarts: u64,
     /// Answers of the hash caches before trees, where there are any.
@@ -113,6 +115,7 @@ impl WorkerCounts {
         self.commits += other.commits;
         self.aborts.add(&other.aborts);
         self.retries += other.retries;
+        self.index_look_ups += other.index_look_ups;
         self.index_restarts += other.index_restarts;
         self.hash_cache.hits += other.hash_cache.hits;
         self.hash_cache.misses += other.hash_cache.misses;

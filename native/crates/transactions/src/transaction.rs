@@ -87,6 +87,7 @@ impl<C: Protocol> Transaction<'_, C> {
     #[inline(always)]
     fn look_up(&mut self, table: usize, key: u64) -> Result<Option<Place>, Abort> {
         let core = &mut self.core;
+        core.index_look_ups += 1;
         let index = &core.base.tables[table].index;
         let nodes = if core.tracks_nodes { &mut core.nodes[table] } else { &mut core.ignored };
         match index.find(key, &mut core.caller, nodes) {

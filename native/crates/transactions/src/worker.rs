@@ -224,6 +224,7 @@ impl<'d, C: Protocol> Worker<'d, C> {
             commits: self.commits,
             aborts: self.aborts,
             retries: self.retries,
+            index_look_ups: core.index_look_ups,
             index_restarts: core.caller.restarts(),
             hash_cache: core.caller.cache(),
             index_latches: core.caller.contention(),
@@ -256,6 +257,7 @@ impl<'d, C: Protocol> Worker<'d, C> {
         }
         let core = &mut self.transaction.core;
         let table = &core.base.tables[usize::from(table.0)];
+        core.index_look_ups += 1;
         if let Some(reference) = table.index.find(key, &mut core.caller, &mut core.ignored) {
             core.rows.prefetch(reference, table.bytes);
         }

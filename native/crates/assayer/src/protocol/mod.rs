@@ -87,7 +87,9 @@
 //!   the hint. Classes of `contention` are `index`, `row`, `log`, `data_cache`, `system_cache`.
 //!   `counters` has `commits`, `retries`, `index_restarts`, `hash_cache.hits`, `hash_cache.misses`,
 //!   `log.records`, `log.bytes`, `log.waits`, `log.syncs` and `aborts.CAUSE`. Roles of `ran` are
-//!   `lock_slow`, `index_find`, `cc`, `data_cache_lookup`, `system_cache_lookup`, `plan` (reports).
+//!   `lock_slow`, `index_find`, `cc` (a function that only this kind has: the one that refuses a
+//!   lock, for the two that lock, or the one that commits), `data_cache_lookup`,
+//!   `system_cache_lookup`, `plan` (reports); `lookups` has `index` beside the caches.
 //! * `state` has `faults`, in words, when the consistency conditions, the invariants or a record are
 //!   broken; `records` is the key-value store's alone.
 //!

@@ -65,6 +65,8 @@ pub struct TransactionalCounts {
     pub row: Contention,
     /// The lock of the log.
     pub log: Contention,
+    /// Keys looked up in indexes.
+    pub index_look_ups: u64,
     /// The named caches.
     pub caches: CacheCounts,
     /// Everything else, by the name used in results.
@@ -226,6 +228,7 @@ impl<C: ConcurrencyControl, J: Job> TransactionalSession for Session<'_, C, J> {
         named.extend(counts.aborts.named());
         TransactionalCounts {
             index: counts.index_latches,
+            index_look_ups: counts.index_look_ups,
             row: counts.row_locks,
             log: counts.log.lock,
             caches: caches.map(|it| it.counts(self.worker.number())).unwrap_or_default(),

@@ -11,6 +11,7 @@ use assay_engine::transactional::{
 };
 use assay_plans::{COLUMN_OF_SUMS, Plan as QueryPlan, Query, compile, hits_like};
 use assay_primitives::{Clock, htm};
+use assay_transactions::CcKind;
 use assay_workload::{Plan, tpcc, trade_desk};
 
 use super::aggregate;
@@ -202,7 +203,7 @@ fn run<J: Job + 'static>(
     };
     let measured = measurement.run(make_unit, ready, output)?;
     output.write("health", &measured.health)?;
-    let ending = ending(&built, &measured, asked)?;
+    let ending = ending(request, &built, &measured, asked)?;
     output.write("result", &result(&measurement, &measured, ending)?)
 }
 
@@ -242,34 +243,67 @@ fn manifest(
     })
 }
 
-fn ending(built: &Built, measured: &Measured, asked: &Asked) -> Result<Ending, Failure> {
+fn ending(
+    request: &EngineRequest,
+    built: &Built,
+    measured: &Measured,
+    asked: &Asked,
+) -> Result<Ending, Failure> {
     let engine = &*built.engine;
     let faults = engine.faults()?;
     Ok(Ending {
         latency_of: "operations",
-        ran: what_ran(built, &measured.counts, asked),
+        ran: what_ran(request, built, measured, asked),
         memory: Some(built.memory()?),
         state: State { records: None, checksum_ok: faults.is_empty(), faults },
     })
 }
 
-fn what_ran(built: &Built, counts: &Counts, asked: &Asked) -> Vec<Ran> {
+fn what_ran(
+    request: &EngineRequest,
+    built: &Built,
+    measured: &Measured,
+    asked: &Asked,
+) -> Vec<Ran> {
+    let counts = &measured.counts;
     let waits = counts.contention.iter().map(|(_, class)| class.waits).sum();
+    let calls = |role: &str| number(&counts.lookups, role);
     let mut all = vec![
         ran("lock_slow", built.lock_slow, waits),
-        ran("index_find", built.index_find, counts.executed),
-        ran("cc", built.engine.cc_address(), counts.executed),
+        ran("index_find", built.index_find, calls("index")),
+        ran("cc", built.engine.cc_address(), number(&counts.counters, cc_counter(request))),
     ];
     if let Some(caches) = &built.caches {
-        let looked_up = counts.lookups.iter().map(|(_, number)| *number);
-        let roles = ["data_cache_lookup", "system_cache_lookup"].into_iter().zip(looked_up);
-        let used = roles.zip(caches.rows().caches()).filter(|((_, calls), _)| *calls > 0);
-        all.extend(used.map(|((role, calls), cache)| ran(role, cache.look_up_address(), calls)));
+        let roles = ["data_cache_lookup", "system_cache_lookup"].into_iter().zip(CACHES);
+        for ((role, class), cache) in roles.zip(caches.rows().caches()) {
+            if calls(class) > 0 {
+                all.push(ran(role, cache.look_up_address(), calls(class)));
+            }
+        }
     }
     if let Some(plan) = &asked.report {
-        all.push(aggregate::ran_plan(&**plan, counts.executed));
+        all.push(aggregate::ran_plan(&**plan, reports(built, measured)));
     }
     all
+}
+
+fn number(numbers: &[(&'static str, u64)], name: &str) -> u64 {
+    numbers.iter().find(|(other, _)| *other == name).map_or(0, |(_, number)| *number)
+}
+
+/// What counts the calls of the function that only this concurrency control has: for locking that
+/// by which it refuses, for the others that by which they commit.
+fn cc_counter(request: &EngineRequest) -> &'static str {
+    match request.parts.cc {
+        CcChoice::Of(CcKind::NoWait) => "aborts.lock_busy",
+        CcChoice::Of(CcKind::WaitDie) => "aborts.died",
+        _ => "commits",
+    }
+}
+
+fn reports(built: &Built, measured: &Measured) -> u64 {
+    let place = built.engine.kinds().iter().position(|kind| *kind == "report");
+    place.map_or(0, |place| measured.recording.by_kind[place].len())
 }
 
 /// The classes of the named caches in results.
@@ -298,7 +332,7 @@ impl Unit for TransactionalUnit<'_> {
     }
 
     fn counts(&self) -> Counts {
-        let TransactionalCounts { index, row, log, caches, mut named, executed } =
+        let TransactionalCounts { index, index_look_ups, row, log, caches, mut named, executed } =
             self.session.counts();
         if self.is_elided {
             let [data_cache, system_cache] = caches.elision;
@@ -307,11 +341,8 @@ impl Unit for TransactionalUnit<'_> {
         }
         let mut contention = vec![("index", index), ("row", row), ("log", log)];
         contention.extend(CACHES.into_iter().zip(caches.contention));
-        Counts {
-            contention,
-            lookups: CACHES.into_iter().zip(caches.look_ups).collect(),
-            counters: named,
-            executed,
-        }
+        let mut lookups = vec![("index", index_look_ups)];
+        lookups.extend(CACHES.into_iter().zip(caches.look_ups));
+        Counts { contention, lookups, counters: named, executed }
     }
 }
