@@ -134,6 +134,44 @@ proptest! {
     fn all_kinds_mean_the_same_by_any_query(query in query(), table in table()) {
         assert_all_agree(&query, &table);
     }
+
+    /// Sums and counts of small numbers, which compiled vectors add up in 32 bits.
+    #[test]
+    fn all_kinds_mean_the_same_by_sums_that_fit_narrow_lanes(
+        terms in prop::collection::vec((any::<bool>(), -8_388_607_i64..8_388_608), 1..10),
+        filter in prop::option::of((select(&Comparison::ALL[..]), any::<i16>())),
+        table in table(),
+    ) {
+        let aggregate = |(is_sum, constant)| Aggregate {
+            function: if is_sum { Function::Sum } else { Function::Count },
+            argument: small_plus(constant),
+        };
+        let filter = filter.map(|(comparison, limit)| Filter {
+            comparison,
+            left: Expression::column("middle"),
+            right: small_plus(limit.into()),
+        });
+        let query = Query { aggregates: terms.into_iter().map(aggregate).collect(), filter };
+        assert_all_agree(&query, &table);
+    }
+}
+
+fn small_plus(constant: i64) -> Expression {
+    Expression::binary(Operator::Add, Expression::column("small"), Expression::Constant(constant))
+}
+
+/// At 8,388,607 - 32,767 a tile of the largest value just fits a lane; above it does not.
+#[test]
+fn sums_at_the_edge_of_32_bits_are_exact() {
+    for value in [i16::MIN, i16::MAX] {
+        let table = table_of(vec![(value, 0, 0); 2048]);
+        for distance in [-1, 0, 1, 2, 40_000] {
+            for constant in [8_355_840 + distance, -8_355_839 - distance] {
+                let sum = Aggregate { function: Function::Sum, argument: small_plus(constant) };
+                assert_all_agree(&Query { aggregates: vec![sum; 4], filter: None }, &table);
+            }
+        }
+    }
 }
 
 #[test]

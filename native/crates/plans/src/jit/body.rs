@@ -1,4 +1,4 @@
-//! Expressions, comparisons and aggregates as Cranelift instructions, for one row or two.
+//! Expressions, comparisons and aggregates as Cranelift instructions, for one row, two, or four.
 //!
 //! Nothing here loops or branches: a filter becomes a mask of all ones or all zeros, under which a
 //! sum adds nothing and a least or greatest value stays as it is.
@@ -88,8 +88,15 @@ impl<'a> Inputs<'a> {
         let column = self.columns.iter().find(is_it).expect("columns_read found every column");
         let row = self.row.expect("go_to comes before value");
         let address = element(builder, column.address, row, column.kind);
-        let offset = (self.vector * self.kind.bytes() as usize) as i32;
+        let rows = self.vector * self.kind.lane_count() as usize;
+        let offset = (rows * column.kind.bytes()) as i32;
         let value = match column.kind {
+            ColumnType::I16 if self.kind == types::I32X4 => {
+                builder.ins().sload16x4(flags(), address, offset)
+            }
+            ColumnType::I32 if self.kind == types::I32X4 => {
+                builder.ins().load(self.kind, flags(), address, offset)
+            }
             ColumnType::I16 => builder.ins().sload16(self.kind, flags(), address, offset),
             ColumnType::I32 => builder.ins().sload32(flags(), address, offset),
             ColumnType::I64 => builder.ins().load(self.kind, flags(), address, offset),
@@ -128,10 +135,22 @@ pub(super) fn load_pair(builder: &mut FunctionBuilder<'_>, column: Storage, row:
     }
 }
 
-/// The same number in all lanes.
+/// The same number in all lanes, which are wide enough for it.
 pub(super) fn constant(builder: &mut FunctionBuilder<'_>, kind: Type, value: i64) -> Value {
-    let scalar = builder.ins().iconst(types::I64, value);
+    let lane = kind.lane_type();
+    // Cranelift wants no bits above the lane.
+    let bits = if lane == types::I32 { i64::from(value as u32) } else { value };
+    let scalar = builder.ins().iconst(lane, bits);
     if kind.is_vector() { builder.ins().splat(kind, scalar) } else { scalar }
+}
+
+/// Partial sums in two 64-bit lanes: four narrow ones are widened and added in pairs.
+pub(super) fn widened(builder: &mut FunctionBuilder<'_>, sums: Value) -> Value {
+    if builder.func.dfg.value_type(sums) == types::I64X2 {
+        return sums;
+    }
+    let (low, high) = (builder.ins().swiden_low(sums), builder.ins().swiden_high(sums));
+    builder.ins().iadd(low, high)
 }
 
 /// All ones where the comparison holds, else all zeros.

@@ -1,7 +1,7 @@
 //! The frame of a compiled query: which loops there are, and what runs between them.
 //!
 //! ```text
-//! widen each narrow column of the tile into scratch        (SIMD only, two rows at a time)
+//! widen each narrow column of the tile into scratch        (SIMD, where a group needs it)
 //! for each group of four aggregates:
 //!     for rows, as far as they fill whole steps: body      (SIMD only)
 //!     fold the lanes of the accumulators into the results
@@ -13,7 +13,8 @@
 //! additions are always in flight. Eight at a time spill constants and take twice as long on a Zen 4
 //! core; two vectors per step for full groups change nothing there, as the four vector adders are busy
 //! already: an addition of k and one to the sum per two rows, 0.25 cycles per row. Widening once costs a store and a load per row and column
-//! instead of three instructions per row, column and group.
+//! instead of three instructions per row, column and group. Groups whose sums provably fit 32 bits
+//! (`narrow`) take four rows to a vector and widen as they load.
 
 use cranelift_codegen::ir::{
     BlockArg, Function as Clif, InstBuilder, MemFlagsData, Type, Value, condcodes::IntCC, types,
@@ -22,7 +23,7 @@ use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::body::{self, Inputs, Storage};
-use super::{Lane, TILE};
+use super::{Lane, TILE, narrow};
 use crate::data::ColumnType;
 use crate::query::Function;
 use crate::resolve::{Node, Resolved};
@@ -55,17 +56,19 @@ impl Source<'_> {
             unreachable!("the signature has four parameters");
         };
         let zero = builder.ins().iconst(types::I64, 0);
-        let mut narrow = Vec::new();
+        let mut stored = Vec::new();
         for (order, &place) in self.columns.iter().enumerate() {
             let offset = (order * size_of::<usize>()) as i32;
             let address = builder.ins().load(types::I64, flags(), addresses, offset);
-            narrow.push(Storage { place, address, kind: self.types[place] });
+            stored.push(Storage { place, address, kind: self.types[place] });
         }
-        let wide = match self.lane {
-            Lane::Scalar => Vec::new(),
-            Lane::Simd => widen_all(&mut builder, &narrow, scratch, rows),
+        let groups = || self.resolved.aggregates.chunks(ACCUMULATORS);
+        let wide = if groups().any(|group| self.shape(group).kind == types::I64X2) {
+            widen_all(&mut builder, &stored, scratch, rows)
+        } else {
+            Vec::new()
         };
-        for (number, group) in self.resolved.aggregates.chunks(ACCUMULATORS).enumerate() {
+        for (number, group) in groups().enumerate() {
             let place_of = |member: usize| ((number * ACCUMULATORS + member) * 8) as i32;
             let mut totals = Vec::new();
             for member in 0..group.len() {
@@ -73,11 +76,14 @@ impl Source<'_> {
                 totals.push(so_far);
             }
             let mut begin = zero;
-            if self.lane == Lane::Simd {
-                (begin, totals) = self.simd_loop(&mut builder, group, &wide, rows, &totals);
+            let shape = self.shape(group);
+            if shape.kind.is_vector() {
+                let columns = if shape.kind == types::I64X2 { &wide } else { &stored };
+                (begin, totals) =
+                    self.simd_loop(&mut builder, shape, group, columns, rows, &totals);
             }
             let scalar = Shape { kind: types::I64, vectors: 1 };
-            totals = self.rows_loop(&mut builder, scalar, group, &narrow, (begin, rows), &totals);
+            totals = self.rows_loop(&mut builder, scalar, group, &stored, (begin, rows), &totals);
             for (member, total) in totals.into_iter().enumerate() {
                 builder.ins().store(flags(), total, results, place_of(member));
             }
@@ -87,28 +93,38 @@ impl Source<'_> {
         builder.finalize(target);
     }
 
+    /// What the main loop of a group works on.
+    fn shape(&self, group: Group<'_>) -> Shape {
+        let kind = match self.lane {
+            Lane::Scalar => return Shape { kind: types::I64, vectors: 1 },
+            Lane::Simd if narrow::fits(group, self.resolved, self.types) => types::I32X4,
+            Lane::Simd => types::I64X2,
+        };
+        Shape { kind, vectors: ACCUMULATORS / group.len() }
+    }
+
     /// Whole steps of vectors. Returns the first row that is left, and the totals with the others.
     fn simd_loop(
         &self,
         builder: &mut FunctionBuilder<'_>,
+        shape: Shape,
         group: Group<'_>,
         columns: &[Storage],
         rows: Value,
         totals: &[Value],
     ) -> (Value, Vec<Value>) {
-        let shape = Shape { kind: types::I64X2, vectors: ACCUMULATORS / group.len() };
         let end = whole_steps(builder, rows, shape.rows());
         let zero = builder.ins().iconst(types::I64, 0);
         let mut initial = Vec::new();
         for (function, _) in group {
-            let nothing = builder.ins().iconst(types::I64, function.of_nothing());
-            let nothing = builder.ins().splat(types::I64X2, nothing);
+            let nothing = shape.constant(builder, function.of_nothing());
             initial.extend(vec![nothing; shape.vectors]);
         }
         let vectors = self.rows_loop(builder, shape, group, columns, (zero, end), &initial);
         let mut folded = totals.to_vec();
         for (number, vector) in vectors.into_iter().enumerate() {
             let member = number / shape.vectors;
+            let vector = body::widened(builder, vector);
             for lane in 0..2_u8 {
                 let part = builder.ins().extractlane(vector, lane);
                 folded[member] = body::combine(builder, group[member].0, folded[member], part);

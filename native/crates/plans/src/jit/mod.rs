@@ -12,6 +12,7 @@
 
 mod body;
 mod function;
+mod narrow;
 
 use std::sync::Mutex;
 
@@ -34,7 +35,7 @@ const TILE: usize = 1024;
 pub(crate) enum Lane {
     /// One row in a general register.
     Scalar,
-    /// Two rows in a vector register.
+    /// Two rows in a vector register, or four where 32 bits are enough for each.
     Simd,
 }
 
