@@ -1,10 +1,12 @@
 """How fast are our primitives beside those of others?
 
-Four races, each a native program that lets all contestants run in turns whose order rotates:
+Six races, each a native program that lets all contestants run in turns whose order rotates:
 
     crc32c   our dispatch against crc-fast, crc32c and ISA-L; every level alone
     xxh3     twox-hash (chooses when it runs) against xxhash-rust (chose when compiled)
     locks    every lock kind against parking_lot, at 1, 2 and 4 threads, with fairness
+    counters the same lock, its contention counted, and not
+    caches   lockless data caches against one spinlock with LRU, at 1, 2 and 4 threads
     plans    SUM(c + k): compiled with vectors against bytecode and batches; every kind alone
 
 A round is a block of `assay.decide`: the ratio is its estimate and the interval its interval, so
@@ -96,6 +98,30 @@ RACES = {
         ours=("tas", "ttas", "backoff", "ticket", "mcs", "futex"),
         rivals=("parking_lot",),
         turn_ms=50,
+    ),
+    "counters": Race(
+        metric="lock pairs,",
+        package="assay-primitives",
+        example="race_counters",
+        unit="M/s",
+        cases={"1 thread": 1, "2 threads": 2},
+        ours=("counted",),
+        rivals=("uncounted",),
+        goals={("1 thread", "uncounted"): 0.97, ("2 threads", "uncounted"): 0.97},
+        needed="counted",
+        turn_ms=20,
+    ),
+    "caches": Race(
+        metric="cache look-ups,",
+        package="assay-data-cache",
+        example="race_caches",
+        unit="M/s",
+        cases={"1 thread": 1, "2 threads": 2, "4 threads": 4},
+        ours=("hyper-clock", "optimistic"),
+        rivals=("one-lock",),
+        goals={("2 threads", "one-lock"): 4.0, ("4 threads", "one-lock"): 8.0},
+        needed="one-lock",
+        turn_ms=20,
     ),
     "plans": Race(
         metric="SUM(c + k),",

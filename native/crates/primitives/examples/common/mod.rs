@@ -1,6 +1,8 @@
 //! What the races share: arguments, turns whose order rotates, lines of JSON.
 #![allow(dead_code)] // Each race uses its own part of this.
 
+pub mod contend;
+
 use std::io::Write;
 use std::time::{Duration, Instant};
 
