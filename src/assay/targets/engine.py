@@ -96,7 +96,7 @@ ENGINE = EmbeddedTarget(
                 "plan",
                 "choice",
                 "how an analytical query is run: interpreted by row, by an instruction or by a "
-                "batch, or compiled by Cranelift for one row or two at a time",
+                "batch, or compiled by Cranelift for a row or a vector at a time",
                 "vectorised",
                 ("row", "bytecode", "vectorised", "cranelift-scalar", "cranelift-simd"),
             ),

@@ -9,7 +9,7 @@
 //! | `bytecode` | one instruction of a register machine per node and row | rustc |
 //! | `vectorised` | one primitive per node and batch of 1024 rows | rustc |
 //! | `cranelift-scalar` | one compiled function per query, a row at a time | Cranelift, at run time |
-//! | `cranelift-simd` | the same, two rows at a time in I64X2 | Cranelift, at run time |
+//! | `cranelift-simd` | the same, in vectors of two rows, or of four where 32 bits provably hold sums | Cranelift, at run time |
 //!
 //! `Rewrite` is a part of its own: turning SUM(e + k) into SUM(e) + k * COUNT is algebra, which any
 //! kind can profit from, and no kind does it unasked. Studies can so tell rewriting, compiling and
