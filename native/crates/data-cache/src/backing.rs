@@ -7,6 +7,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use assay_primitives::crc32c::{Crc32c, Crc32cLevel};
+
 use crate::{CacheError, PageId};
 
 /// A store of pages of one size, for many threads. The pool moves a page by one thread at a time.
@@ -20,13 +22,20 @@ pub trait Backing: Send + Sync {
 
 /// A file without a name: it goes when the store is dropped, or the process ends however it ends.
 ///
-/// Nothing is synced: the pages are not meant to survive the process.
+/// Nothing is synced: the pages are not meant to survive the process. The CRC32C of every page stays
+/// in memory, so that a page that comes back changed is an error and is never looked into.
 #[derive(Debug)]
 pub struct FileBacking {
     file: File,
     folder: PathBuf,
     page_bytes: usize,
+    /// By page: `WRITTEN` and the checksum, or 0. Pages are moved by one thread at a time, and the
+    /// pool hands them over, so these words need no order of their own.
+    checksums: Box<[AtomicU64]>,
+    crc32c: Crc32c,
 }
+
+const WRITTEN: u64 = 1 << 32;
 
 /// Tries of a name that is taken.
 const NAME_TRIES: u32 = 16;
@@ -45,13 +54,28 @@ impl FileBacking {
         let bytes = pages as u64 * page_bytes as u64;
         reserve(&file, bytes)
             .map_err(|error| failed(&format!("reserving {bytes} bytes"), error))?;
-        Ok(Self { file, folder: folder.to_owned(), page_bytes })
+        Self::over(file, folder, pages, page_bytes)
     }
 
     /// Pages in a file that is open already and was not made by `create`, such as a device.
     /// `folder` is for messages.
-    pub fn over(file: File, folder: &Path, page_bytes: usize) -> Self {
-        Self { file, folder: folder.to_owned(), page_bytes }
+    pub fn over(
+        file: File,
+        folder: &Path,
+        pages: usize,
+        page_bytes: usize,
+    ) -> Result<Self, CacheError> {
+        let crc32c = Crc32c::new(Crc32cLevel::best(page_bytes))?;
+        let checksums = (0..pages).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { file, folder: folder.to_owned(), page_bytes, checksums, crc32c })
+    }
+
+    fn checksum(&self, bytes: &[u8]) -> u64 {
+        WRITTEN | u64::from(self.crc32c.checksum(bytes))
+    }
+
+    fn known(&self, page: PageId) -> Result<&AtomicU64, CacheError> {
+        self.checksums.get(page as usize).ok_or(CacheError::Unknown { page })
     }
 
     fn offset(&self, page: PageId) -> u64 {
@@ -102,13 +126,21 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
 impl Backing for FileBacking {
     fn read(&self, page: PageId, bytes: &mut [u8]) -> Result<(), CacheError> {
         debug_assert_eq!(bytes.len(), self.page_bytes);
+        let written = self.known(page)?.load(Ordering::Relaxed);
         let read = self.file.read_exact_at(bytes, self.offset(page));
-        read.map_err(|error| self.failed("reading", page, error))
+        read.map_err(|error| self.failed("reading", page, error))?;
+        if self.checksum(bytes) == written {
+            return Ok(());
+        }
+        Err(CacheError::Changed { page, folder: self.folder.clone() })
     }
 
     fn write(&self, page: PageId, bytes: &[u8]) -> Result<(), CacheError> {
         debug_assert_eq!(bytes.len(), self.page_bytes);
+        let checksum = self.known(page)?;
         let written = self.file.write_all_at(bytes, self.offset(page));
-        written.map_err(|error| self.failed("writing", page, error))
+        written.map_err(|error| self.failed("writing", page, error))?;
+        checksum.store(self.checksum(bytes), Ordering::Relaxed);
+        Ok(())
     }
 }

@@ -55,6 +55,14 @@ pub enum CacheError {
         /// The operating system's answer.
         source: io::Error,
     },
+    /// A page came back from the backing store with other bytes than it was written with.
+    #[error("page {page} came back changed from the backing file in {folder}")]
+    Changed {
+        /// Its number.
+        page: u32,
+        /// The folder of the unlinked file.
+        folder: PathBuf,
+    },
     /// Rows that the tables cannot hold.
     #[error("table {table}: {what}")]
     Table {
@@ -84,6 +92,12 @@ impl CacheError {
             }
             CacheError::Backing { folder, .. } => {
                 format!("check {}, its permissions and its device", folder.display())
+            }
+            CacheError::Changed { folder, .. } => {
+                format!(
+                    "check the device of {}: what it keeps cannot be relied on",
+                    folder.display()
+                )
             }
             CacheError::Table { .. } => "declare the table with more capacity".to_owned(),
         }

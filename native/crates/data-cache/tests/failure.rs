@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,7 +110,7 @@ fn a_created_page_is_zero_whatever_was_in_its_frame() {
 fn a_full_disk_is_an_error_and_the_victim_stays() {
     let Ok(full) = File::options().read(true).write(true).open("/dev/full") else { return };
     let arena = arena();
-    let backing = FileBacking::over(full, Path::new("/dev"), PAGE_BYTES);
+    let backing = FileBacking::over(full, Path::new("/dev"), 10, PAGE_BYTES).unwrap();
     let backing: Option<Box<dyn Backing>> = Some(Box::new(backing));
     let pool = Pool::<WordLock, HyperClock<_>>::new(&arena, shape(10, 3), backing).unwrap();
     let caller = &mut PoolCaller::new(waiter(LockKind::Ttas));
@@ -267,4 +268,44 @@ fn a_folder_that_is_not_there_and_a_file_too_large_say_what_to_do() {
     let error = FileBacking::create(&std::env::temp_dir(), 1 << 45, 1 << 14).unwrap_err();
     assert!(error.to_string().contains("reserving"), "{error}");
     assert!(error.next().contains("free space"), "{error}: {}", error.next());
+}
+
+/// Every bit of a page in turn, and then whole pages of noise: nothing changed is ever taken for the page.
+#[test]
+fn a_page_that_comes_back_changed_is_an_error_that_names_it() {
+    let folder = std::env::temp_dir();
+    let path = folder.join(format!("assay-changed-{}", std::process::id()));
+    let mut options = File::options();
+    let file = options.read(true).write(true).create_new(true).open(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    let backing = FileBacking::over(file.try_clone().unwrap(), &folder, 3, PAGE_BYTES).unwrap();
+    let mut page = vec![0; PAGE_BYTES];
+    assert!(backing.read(1, &mut page).is_err(), "never written");
+    let original: Vec<u8> = (0..PAGE_BYTES).map(|place| (place * 31) as u8).collect();
+    backing.write(1, &original).unwrap();
+    let offset = PAGE_BYTES as u64;
+    let mut must_fail = |bytes: &[u8]| {
+        file.write_all_at(bytes, offset).unwrap();
+        let error = backing.read(1, &mut page).unwrap_err();
+        assert!(matches!(error, CacheError::Changed { page: 1, .. }), "{error}");
+        assert!(error.to_string().contains("page 1") && error.next().contains("device"));
+    };
+    for bit in 0..PAGE_BYTES * 8 {
+        let mut changed = original.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        must_fail(&changed);
+    }
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    for _ in 0..200 {
+        let mut noise = original.clone();
+        for byte in &mut noise {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            *byte = (state >> 56) as u8;
+        }
+        must_fail(&noise);
+    }
+    file.write_all_at(&original, offset).unwrap();
+    backing.read(1, &mut page).unwrap();
+    assert_eq!(page, original);
+    assert!(matches!(backing.write(3, &original), Err(CacheError::Unknown { page: 3 })));
 }
