@@ -58,9 +58,14 @@ impl Caller {
             if let Ok(result) = attempt() {
                 return result;
             }
-            self.restarts += 1;
-            sync::relax(round);
+            self.wait_to_restart(round);
             round += 1;
         }
+    }
+
+    /// Counts a restart, the `round`th in a row, and waits a moment.
+    pub(crate) fn wait_to_restart(&mut self, round: u32) {
+        self.restarts += 1;
+        sync::relax(round);
     }
 }

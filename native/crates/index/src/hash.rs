@@ -17,11 +17,19 @@
 //! returns, the version of every segment that its probe touched, not only of the last: another key
 //! may have claimed the slot where a miss ended without having advanced anything yet.
 //!
+//! Slots lie on pages of the run's kind ([`HashIndex::on_pages`]): a look-up at random in many
+//! megabytes of 4 KiB pages misses the TLB as well as the cache. Versions, a 128th of that and read
+//! at misses only, lie on the heap.
+//!
 //! Not here: growth, deletion of slots, order. A scan is [`IndexError::Unordered`].
 
 use core::ops::RangeInclusive;
 
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{PageMode, PrimitiveError};
+
 use crate::caller::Restart;
+use crate::slots::Slots;
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
 
@@ -36,7 +44,7 @@ const SEGMENT: usize = 2;
 /// The index of kind "hash".
 pub struct HashIndex {
     /// A power of two, and one more for the key `NO_KEY`.
-    slots: Box<[Slot]>,
+    slots: Slots<Slot>,
     versions: Box<[AtomicU64]>,
     mask: usize,
 }
@@ -45,6 +53,12 @@ pub struct HashIndex {
 struct Slot {
     key: AtomicU64,
     value: AtomicU64,
+}
+
+impl Slot {
+    fn free() -> Self {
+        Self { key: AtomicU64::new(NO_KEY), value: AtomicU64::new(NO_REFERENCE) }
+    }
 }
 
 /// Where a probe ended.
@@ -56,22 +70,28 @@ enum Probe {
 }
 
 impl HashIndex {
-    /// A table with room for `capacity` keys at up to three quarters full.
+    /// A table on the heap, with room for `capacity` keys at up to three quarters full.
     pub fn new(capacity: usize) -> Self {
-        let count = (capacity.saturating_mul(4) / 3 + 1).next_power_of_two().max(SEGMENT);
-        let free = || Slot { key: AtomicU64::new(NO_KEY), value: AtomicU64::new(NO_REFERENCE) };
-        Self {
-            slots: (0..=count).map(|_| free()).collect(),
-            versions: (0..=count / SEGMENT).map(|_| AtomicU64::new(0)).collect(),
-            mask: count - 1,
-        }
+        Self::over(Slots::on_heap(Self::slot_count(capacity), Slot::free))
     }
 
-    /// The slots from the key's home on, each once.
-    #[inline(always)]
-    fn places(&self, key: u64) -> impl Iterator<Item = usize> {
-        let home = mix(key) as usize;
-        (0..=self.mask).map(move |step| home.wrapping_add(step) & self.mask)
+    /// The same table on pages of one kind.
+    ///
+    /// # Errors
+    /// When the host does not give them.
+    pub fn on_pages(capacity: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
+        Slots::on_pages(Self::slot_count(capacity), Slot::free, mode).map(Self::over)
+    }
+
+    /// A power of two, and one more for the key `NO_KEY`.
+    fn slot_count(capacity: usize) -> usize {
+        (capacity.saturating_mul(4) / 3 + 1).next_power_of_two().max(SEGMENT) + 1
+    }
+
+    fn over(slots: Slots<Slot>) -> Self {
+        let count = slots.len() - 1;
+        let versions = (0..=count / SEGMENT).map(|_| AtomicU64::new(0)).collect();
+        Self { slots, versions, mask: count - 1 }
     }
 
     /// `None` when every slot belongs to another key.
@@ -80,11 +100,12 @@ impl HashIndex {
         if key == NO_KEY {
             return Some(Probe::Own(self.mask + 1));
         }
-        for place in self.places(key) {
+        let mut place = mix(key) as usize & self.mask;
+        for _ in 0..self.slots.len() - 1 {
             match self.slots[place].key.load(Ordering::Relaxed) {
-                NO_KEY => return Some(Probe::Free(place)),
                 other if other == key => return Some(Probe::Own(place)),
-                _ => {}
+                NO_KEY => return Some(Probe::Free(place)),
+                _ => place = (place + 1) & self.mask,
             }
         }
         None
@@ -108,6 +129,35 @@ impl HashIndex {
         }
     }
 
+    /// A look-up that reports its miss. Apart from the rest of `find`, because a hit needs none of
+    /// this.
+    #[cold]
+    #[inline(never)]
+    fn find_again(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        caller.retry(|| {
+            let Some(probe) = self.probe(key) else { return Ok(None) };
+            let (Probe::Own(place) | Probe::Free(place)) = probe;
+            let slot = &self.slots[place];
+            if let Probe::Own(_) = probe {
+                let found = slot.value.load(Ordering::Acquire);
+                if found != NO_REFERENCE {
+                    return Ok(Some(found));
+                }
+            }
+            // The version first, then the slot once more: the miss is no older than the version.
+            let version = self.version(place);
+            let missed = match probe {
+                Probe::Own(_) => slot.value.load(Ordering::Relaxed) == NO_REFERENCE,
+                Probe::Free(_) => slot.key.load(Ordering::Relaxed) == NO_KEY,
+            };
+            if !missed {
+                return Err(Restart);
+            }
+            nodes.saw((place / SEGMENT) as u64, version);
+            Ok(None)
+        })
+    }
+
     fn version(&self, place: usize) -> u64 {
         self.versions[place / SEGMENT].load(Ordering::Acquire)
     }
@@ -117,7 +167,7 @@ impl HashIndex {
         let before = self.versions[segment].fetch_add(1, Ordering::AcqRel);
         let seen = |version| NodeVersion { node: segment as u64, version };
         let now = seen(before.wrapping_add(1));
-        nodes.changed(NodeChange { was: seen(before), now, upper: None });
+        nodes.changed(NodeChange { was: seen(before), now, upper: None, absorbed: None });
     }
 
     /// Advances the versions of all segments from the key's home to its slot.
@@ -147,28 +197,13 @@ pub(crate) fn mix(key: u64) -> u64 {
 impl Index for HashIndex {
     #[inline]
     fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
-        caller.retry(|| {
-            let Some(probe) = self.probe(key) else { return Ok(None) };
-            let (Probe::Own(place) | Probe::Free(place)) = probe;
-            let slot = &self.slots[place];
-            if let Probe::Own(_) = probe {
-                let found = slot.value.load(Ordering::Acquire);
-                if found != NO_REFERENCE {
-                    return Ok(Some(found));
-                }
+        if let Some(Probe::Own(place)) = self.probe(key) {
+            let found = self.slots[place].value.load(Ordering::Acquire);
+            if found != NO_REFERENCE {
+                return Some(found);
             }
-            // The version first, then the slot once more: the miss is no older than the version.
-            let version = self.version(place);
-            let missed = match probe {
-                Probe::Own(_) => slot.value.load(Ordering::Relaxed) == NO_REFERENCE,
-                Probe::Free(_) => slot.key.load(Ordering::Relaxed) == NO_KEY,
-            };
-            if !missed {
-                return Err(Restart);
-            }
-            nodes.saw((place / SEGMENT) as u64, version);
-            Ok(None)
-        })
+        }
+        self.find_again(key, caller, nodes)
     }
 
     fn insert(
@@ -226,6 +261,10 @@ impl Index for HashIndex {
     fn validate(&self, seen: NodeVersion) -> bool {
         let version = self.versions.get(seen.node as usize);
         version.is_some_and(|version| version.load(Ordering::Acquire) == seen.version)
+    }
+
+    fn obtained(&self) -> Result<Mapped, PrimitiveError> {
+        self.slots.obtained()
     }
 
     #[inline]

@@ -58,6 +58,9 @@
 
 use core::ops::RangeInclusive;
 
+use assay_primitives::PrimitiveError;
+use assay_primitives::smaps::Mapped;
+
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::{Caller, Index, IndexError, NodeSet, NodeVersion, Visit};
 
@@ -237,6 +240,10 @@ impl<I: Index> Index for HashCached<I> {
         visit: &mut Visit<'_>,
     ) -> Result<(), IndexError> {
         self.tree.scan_back(range, caller, nodes, visit)
+    }
+
+    fn obtained(&self) -> Result<Mapped, PrimitiveError> {
+        self.tree.obtained()
     }
 
     fn validate(&self, seen: NodeVersion) -> bool {

@@ -1,7 +1,7 @@
 //! The registry: which indexes there are, and the one place that names the types.
 
 use assay_primitives::locks::{FutexLock, McsLock, TicketLock, WordLock};
-use assay_primitives::{LockKind, RawLock};
+use assay_primitives::{LockKind, PageMode, PrimitiveError, RawLock};
 
 use crate::{HashCached, HashIndex, Index, IndexError, LatchedTree, OptimisticTree};
 
@@ -35,13 +35,29 @@ impl IndexKind {
     }
 }
 
-/// An empty index. `lock` is for latches and `capacity` (distinct keys ever) for the hash index;
+/// An empty index on the heap. `lock` is for latches and `capacity` (distinct keys ever) for the hash index;
 /// the other kinds do not use them.
 pub fn build(kind: IndexKind, lock: LockKind, capacity: usize) -> Box<dyn Index> {
     match kind {
         IndexKind::Latched => latched(lock),
         IndexKind::Optimistic => Box::new(OptimisticTree::new()),
         IndexKind::Hash => Box::new(HashIndex::new(capacity)),
+    }
+}
+
+/// As [`build`], with the hash index on pages of one kind; trees are on the heap.
+///
+/// # Errors
+/// When the host does not give the pages.
+pub fn build_on_pages(
+    kind: IndexKind,
+    lock: LockKind,
+    capacity: usize,
+    mode: PageMode,
+) -> Result<Box<dyn Index>, PrimitiveError> {
+    match kind {
+        IndexKind::Hash => Ok(Box::new(HashIndex::on_pages(capacity, mode)?)),
+        IndexKind::Latched | IndexKind::Optimistic => Ok(build(kind, lock, capacity)),
     }
 }
 

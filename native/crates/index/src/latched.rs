@@ -5,9 +5,11 @@
 //! coupling was invented against and what a study can show with any kind of lock.
 //!
 //! Node, search and splits are the optimistic tree's: nodes met full on the way down of an insert
-//! are split at once while the parent is still latched; nodes are never freed or merged while the
-//! tree lives. Latches are taken from the top down, two at a time: there is no deadlock. A leaf
-//! has a version beside its latch, for node sets alone.
+//! are split at once while the parent is still latched; a leaf that a removal has emptied is merged
+//! with a neighbour right after, in a descent of its own. Latches are taken from the top down, and
+//! under one latched parent from left to right; a node that is in no tree is latched last, while it
+//! is filled, against scans that know its number from before, which hold one latch at a time. So
+//! there is no deadlock. A leaf has a version beside its latch, for node sets alone.
 //!
 //! Source: Bayer and Schkolnick, "Concurrency of Operations on B-Trees" (Acta Informatica 9, 1977).
 
@@ -15,13 +17,16 @@ use core::ops::RangeInclusive;
 
 use assay_primitives::{RawLock, Waiter};
 
-use crate::arena::{Nodes, ROOT};
+use crate::arena::{NodeCounts, Nodes, ROOT};
 use crate::node::{self, Body};
 use crate::scan::{self, Leaves, SeenLeaf};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
 
-/// More levels than any tree gets: 4 million nodes with 30 entries each make five.
+mod merge;
+
+/// More levels than any tree gets: each takes 30 times as many inserts as the one below, also when
+/// most of the keys are removed again. Usually there are five at most.
 const LEVELS: usize = 12;
 
 type Node<L> = node::Node<Latch<L>>;
@@ -68,7 +73,7 @@ impl<L: RawLock> Held<'_, L> {
         let was = self.seen();
         let now = NodeVersion { node: self.id, version: was.version.wrapping_add(1) };
         self.node.head.version.store(now.version, Ordering::Release);
-        NodeChange { was, now, upper: None }
+        NodeChange { was, now, upper: None, absorbed: None }
     }
 }
 
@@ -87,6 +92,11 @@ impl<L: RawLock> LatchedTree<L> {
     /// An empty tree.
     pub fn new() -> Self {
         Self { nodes: Nodes::new() }
+    }
+
+    /// How many nodes the tree has, while nobody changes it.
+    pub fn node_counts(&self) -> NodeCounts {
+        self.nodes.counts()
     }
 
     /// Latches a node. Numbers come from nodes that were latched, so the node exists.
@@ -153,8 +163,8 @@ impl<L: RawLock> LatchedTree<L> {
             }
         }
         let change = match parent {
-            Some(parent) => self.split_child(&parent, &at)?,
-            None => self.split_root(&at)?,
+            Some(parent) => self.split_child(&parent, &at, waiter)?,
+            None => self.split_root(&at, waiter)?,
         };
         nodes.changed(change);
         Ok(None)
@@ -164,18 +174,31 @@ impl<L: RawLock> LatchedTree<L> {
         &self,
         parent: &Held<'_, L>,
         at: &Held<'_, L>,
+        waiter: &mut Waiter,
     ) -> Result<NodeChange, IndexError> {
-        let (upper_id, upper) = self.nodes.add()?;
-        at.body().split(&upper.body, upper_id, parent.body());
-        Ok(NodeChange { upper: Some(unused(upper_id)), ..at.change() })
+        let (upper_id, _) = self.nodes.add()?;
+        let token = L::Token::default();
+        // SAFETY: the token is fresh and outlives the node, which is dropped here.
+        let upper = unsafe { self.hold(upper_id, waiter, &token) };
+        at.body().split(upper.body(), upper_id, parent.body());
+        Ok(NodeChange { upper: Some(upper.change().now), ..at.change() })
     }
 
-    fn split_root(&self, root: &Held<'_, L>) -> Result<NodeChange, IndexError> {
-        let (lower_id, lower) = self.nodes.add()?;
-        let (upper_id, upper) = self.nodes.add()?;
-        root.body().split_root((lower_id, &lower.body), (upper_id, &upper.body));
-        let was = root.change().was;
-        Ok(NodeChange { was, now: unused(lower_id), upper: Some(unused(upper_id)) })
+    fn split_root(
+        &self,
+        root: &Held<'_, L>,
+        waiter: &mut Waiter,
+    ) -> Result<NodeChange, IndexError> {
+        let (lower_id, _) = self.nodes.add()?;
+        let (upper_id, _) = self.nodes.add().inspect_err(|_| self.nodes.give_back(lower_id))?;
+        let (lower_token, upper_token) = (L::Token::default(), L::Token::default());
+        // SAFETY: the tokens are fresh and outlive the nodes, which are dropped here.
+        let lower = unsafe { self.hold(lower_id, waiter, &lower_token) };
+        // SAFETY: as above.
+        let upper = unsafe { self.hold(upper_id, waiter, &upper_token) };
+        root.body().split_root((lower_id, lower.body()), (upper_id, upper.body()));
+        let (now, upper) = (lower.change().now, Some(upper.change().now));
+        Ok(NodeChange { now, upper, ..root.change() })
     }
 
     fn with_leaf<T>(
@@ -191,11 +214,6 @@ impl<L: RawLock> LatchedTree<L> {
     }
 }
 
-/// The version of a node that has never been changed.
-fn unused(node: u64) -> NodeVersion {
-    NodeVersion { node, version: 0 }
-}
-
 impl<L: RawLock> Default for LatchedTree<L> {
     fn default() -> Self {
         Self::new()
@@ -207,11 +225,11 @@ impl<L: RawLock> Leaves for LatchedTree<L> {
         self.with_leaf(key, caller, |leaf| copied(leaf, range))
     }
 
-    fn leaf_at(&self, node: u64, range: (u64, u64), caller: &mut Caller) -> SeenLeaf {
+    fn leaf_at(&self, node: u64, range: (u64, u64), caller: &mut Caller) -> Option<SeenLeaf> {
         let token = L::Token::default();
         // SAFETY: the token is fresh and outlives the leaf, which is dropped here.
         let leaf = unsafe { self.hold(node, &mut caller.waiter, &token) };
-        copied(&leaf, range)
+        leaf.body().is_leaf_from(range.0).then(|| copied(&leaf, range))
     }
 }
 
@@ -247,16 +265,20 @@ impl<L: RawLock> Index for LatchedTree<L> {
     }
 
     fn remove(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
-        self.with_leaf(key, caller, |leaf| {
+        let (reference, is_sparse) = self.with_leaf(key, caller, |leaf| {
             let Ok(place) = leaf.body().position(key) else {
                 nodes.saw(leaf.id, leaf.seen().version);
-                return None;
+                return (None, false);
             };
             let reference = leaf.body().slot(place);
             leaf.body().remove_at(place);
             nodes.changed(leaf.change());
-            Some(reference)
-        })
+            (Some(reference), leaf.body().is_sparse() && leaf.id != ROOT)
+        });
+        if is_sparse {
+            self.merge(key, caller, nodes);
+        }
+        reference
     }
 
     fn scan(

@@ -35,15 +35,19 @@ pub mod node_set;
 pub mod optimistic;
 mod prefetch;
 mod scan;
+mod slots;
 pub mod sync;
 pub mod version;
 
 use core::ops::RangeInclusive;
 
+pub use arena::NodeCounts;
+use assay_primitives::PrimitiveError;
+use assay_primitives::smaps::Mapped;
 pub use caller::{CacheCounts, Caller};
 pub use hash::HashIndex;
 pub use hash_cache::HashCached;
-pub use kind::{IndexKind, build, build_cached, find_address};
+pub use kind::{IndexKind, build, build_cached, build_on_pages, find_address};
 pub use latched::LatchedTree;
 pub use node_set::{NodeChange, NodeSet, NodeVersion};
 pub use optimistic::OptimisticTree;
@@ -115,6 +119,14 @@ pub trait Index: Send + Sync {
     /// Whether the node still holds the set of keys that it held. May say no without need, never
     /// yes without reason. See [`NodeSet::validate`] for the fence that must come before.
     fn validate(&self, seen: NodeVersion) -> bool;
+
+    /// What the kernel gave to the mappings of this index alone; nothing for what is on the heap.
+    ///
+    /// # Errors
+    /// When the kernel's report cannot be read.
+    fn obtained(&self) -> Result<Mapped, PrimitiveError> {
+        Ok(Mapped::default())
+    }
 
     /// Asks for the memory where a key will be looked up soon, where that is known beforehand.
     fn prefetch(&self, _key: u64) {}

@@ -22,6 +22,8 @@ pub struct NodeChange {
     pub now: NodeVersion,
     /// The node that covers the upper part, after a split.
     pub upper: Option<NodeVersion>,
+    /// The node whose range `now` has taken over, as it was just before, after a merge.
+    pub absorbed: Option<NodeVersion>,
 }
 
 /// The nodes of one index that a transaction depended on and changed.
@@ -92,7 +94,7 @@ impl NodeSet {
         self.changes.push(change);
         let mut depended = false;
         for seen in &mut self.seen {
-            if *seen == change.was {
+            if *seen == change.was || Some(*seen) == change.absorbed {
                 *seen = change.now;
                 depended = true;
             }

@@ -3,24 +3,28 @@
 //! A descent reads a child's number from its parent, begins reading the child, and only then checks
 //! the parent: nothing can move between the two unseen. Whoever finds a change begins again at the
 //! root and counts a restart. Nodes met full on the way down of an insert are split at once, so
-//! that a split never goes further up than to the parent. At most two nodes are locked at a time,
-//! each by a compare-and-swap that fails rather than waits: there is no deadlock.
+//! that a split never goes further up than to the parent. At most three nodes are locked at a time
+//! (four when the root splits), each by a compare-and-swap that fails rather than waits: there is no
+//! deadlock.
 //!
-//! Nodes are never freed or merged while the tree lives. Leaves may become empty and stay; memory
-//! goes when the tree is dropped, so readers need no epochs. A workload that moves through the keys
-//! for ever (a queue) grows the tree for ever.
+//! A leaf that a removal has emptied is merged with a neighbour right after, in a descent of its
+//! own. The other node is dead then, and its number goes to the next split. Memory stays nodes until
+//! the tree is dropped and versions only go up, so readers need no epochs: whoever still knows a
+//! dead or used node by its old version begins again, and no node set that holds it is valid.
 //!
 //! Sources: Leis et al., DaMoN 2016; BTreeOLC of Wang et al., SIGMOD 2018 (index-microbench), with
 //! the fences that weakly ordered CPUs need (see [`crate::version`]).
 
 use core::ops::RangeInclusive;
 
-use crate::arena::{Nodes, ROOT};
+use crate::arena::{NodeCounts, Nodes, ROOT};
 use crate::caller::{Attempt, Restart};
 use crate::node::{self, Body};
 use crate::scan::{self, Leaves, SeenLeaf};
-use crate::version::Version;
+use crate::version::{Locked, Version};
 use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
+
+mod merge;
 
 type Node = node::Node<Version>;
 
@@ -51,6 +55,14 @@ impl<'t> Reading<'t> {
     }
 }
 
+/// A node that is in no tree yet, locked: who knows its number from an earlier use begins again.
+struct Unused<'t> {
+    body: &'t Body,
+    /// As it will be when unlocked.
+    now: NodeVersion,
+    _lock: Locked<'t>,
+}
+
 /// What became of an attempt to insert.
 enum Step {
     Inserted(bool),
@@ -62,6 +74,11 @@ impl OptimisticTree {
     /// An empty tree.
     pub fn new() -> Self {
         Self { nodes: Nodes::new() }
+    }
+
+    /// How many nodes the tree has, while nobody changes it.
+    pub fn node_counts(&self) -> NodeCounts {
+        self.nodes.counts()
     }
 
     #[inline(always)]
@@ -133,6 +150,30 @@ impl OptimisticTree {
         }))
     }
 
+    fn unused(&self) -> Result<Unused<'_>, IndexError> {
+        let (id, node) = self.nodes.add()?;
+        // Nobody else locks it: a second round is for a load that lagged behind.
+        loop {
+            if let Ok(mut lock) = node.head.read().and_then(|version| node.head.lock(version)) {
+                let now = NodeVersion { node: id, version: lock.change() };
+                return Ok(Unused { body: &node.body, now, _lock: lock });
+            }
+        }
+    }
+
+    fn two_unused(&self) -> Result<[Unused<'_>; 2], IndexError> {
+        let lower = self.unused()?;
+        match self.unused() {
+            Ok(upper) => Ok([lower, upper]),
+            Err(error) => {
+                let id = lower.now.node;
+                drop(lower);
+                self.nodes.give_back(id);
+                Err(error)
+            }
+        }
+    }
+
     fn split_child(
         &self,
         parent: &Reading<'_>,
@@ -140,56 +181,50 @@ impl OptimisticTree {
     ) -> Attempt<Result<NodeChange, IndexError>> {
         let mut parent_lock = parent.node.head.lock(parent.version)?;
         let mut lock = at.node.head.lock(at.version)?;
-        let (upper_id, upper) = match self.nodes.add() {
-            Ok(added) => added,
+        let upper = match self.unused() {
+            Ok(unused) => unused,
             Err(error) => return Ok(Err(error)),
         };
         parent_lock.change();
         let version = lock.change();
-        at.body().split(&upper.body, upper_id, parent.body());
-        Ok(Ok(NodeChange { upper: Some(unused(upper_id)), ..changed(at, version) }))
+        at.body().split(upper.body, upper.now.node, parent.body());
+        Ok(Ok(NodeChange { upper: Some(upper.now), ..changed(at, version) }))
     }
 
     fn split_root(&self, root: &Reading<'_>) -> Attempt<Result<NodeChange, IndexError>> {
         let mut lock = root.node.head.lock(root.version)?;
-        let added = self.nodes.add().and_then(|lower| Ok((lower, self.nodes.add()?)));
-        let ((lower_id, lower), (upper_id, upper)) = match added {
-            Ok(added) => added,
+        let [lower, upper] = match self.two_unused() {
+            Ok(unused) => unused,
             Err(error) => return Ok(Err(error)),
         };
         lock.change();
-        root.body().split_root((lower_id, &lower.body), (upper_id, &upper.body));
-        Ok(Ok(NodeChange {
-            was: root.seen(),
-            now: unused(lower_id),
-            upper: Some(unused(upper_id)),
-        }))
+        root.body().split_root((lower.now.node, lower.body), (upper.now.node, upper.body));
+        let (now, upper) = (lower.now, Some(upper.now));
+        Ok(Ok(NodeChange { was: root.seen(), now, upper, absorbed: None }))
     }
 
-    fn try_remove(&self, key: u64, nodes: &mut NodeSet) -> Attempt<Option<u64>> {
+    /// The reference removed, and whether the leaf should now be merged.
+    fn try_remove(&self, key: u64, nodes: &mut NodeSet) -> Attempt<(Option<u64>, bool)> {
         let leaf = self.leaf(key)?;
         let Ok(place) = leaf.body().position(key) else {
             leaf.check()?;
             nodes.saw(leaf.id, leaf.version);
-            return Ok(None);
+            return Ok((None, false));
         };
         let mut lock = leaf.node.head.lock(leaf.version)?;
         let version = lock.change();
         let reference = leaf.body().slot(place);
         leaf.body().remove_at(place);
+        let is_sparse = leaf.body().is_sparse() && leaf.id != ROOT;
         drop(lock);
         nodes.changed(changed(&leaf, version));
-        Ok(Some(reference))
+        Ok((Some(reference), is_sparse))
     }
 }
 
 fn changed(at: &Reading<'_>, version: u64) -> NodeChange {
-    NodeChange { was: at.seen(), now: NodeVersion { node: at.id, version }, upper: None }
-}
-
-/// The version of a node that has never been locked.
-fn unused(node: u64) -> NodeVersion {
-    NodeVersion { node, version: 0 }
+    let now = NodeVersion { node: at.id, version };
+    NodeChange { was: at.seen(), now, upper: None, absorbed: None }
 }
 
 impl Default for OptimisticTree {
@@ -203,8 +238,10 @@ impl Leaves for OptimisticTree {
         caller.retry(|| copied(self.leaf(key)?, from, to))
     }
 
-    fn leaf_at(&self, node: u64, (from, to): (u64, u64), caller: &mut Caller) -> SeenLeaf {
-        caller.retry(|| copied(self.begin(node)?, from, to))
+    fn leaf_at(&self, node: u64, (from, to): (u64, u64), _: &mut Caller) -> Option<SeenLeaf> {
+        let leaf = self.begin(node).ok()?;
+        let is_right = leaf.body().is_leaf_from(from);
+        is_right.then(|| copied(leaf, from, to).ok())?
     }
 }
 
@@ -244,7 +281,11 @@ impl Index for OptimisticTree {
     }
 
     fn remove(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
-        caller.retry(|| self.try_remove(key, nodes))
+        let (reference, is_sparse) = caller.retry(|| self.try_remove(key, nodes));
+        if is_sparse {
+            self.merge(key, caller, nodes);
+        }
+        reference
     }
 
     fn scan(

@@ -2,9 +2,9 @@
 //! runs the code that ships.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
+pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicU64, Ordering, fence};
+pub use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Restarts in a row before the CPU is given away: a guess. The other side needs the CPU only when
 /// there are more threads than CPUs, and otherwise is done within a few hundred nanoseconds.

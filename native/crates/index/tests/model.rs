@@ -18,6 +18,10 @@ enum Operation {
     Scan(RangeInclusive<u64>, bool),
     /// A run of neighbouring keys, so that nodes fill and split.
     Fill(u64, u64),
+    /// Takes a run of neighbouring keys out, upwards or downwards, so that leaves empty and merge.
+    Drain(u64, u64, bool),
+    /// Moves a queue on: takes keys from the front and puts as many behind the last.
+    Turn(u64),
 }
 
 /// Few different keys, so that operations meet, and the ends of the key space.
@@ -34,6 +38,10 @@ fn operation() -> impl Strategy<Value = Operation> {
             Operation::Scan(from..=to, back)
         }),
         1 => (0..3000_u64, 1..200_u64).prop_map(|(from, count)| Operation::Fill(from, count)),
+        1 => (0..3000_u64, 1..600_u64, any::<bool>()).prop_map(|(from, count, back)| {
+            Operation::Drain(from, count, back)
+        }),
+        1 => (1..300_u64).prop_map(Operation::Turn),
     ]
 }
 
@@ -52,6 +60,23 @@ fn insert(model: &mut BTreeMap<u64, u64>, key: u64, reference: u64) -> bool {
     let new = !model.contains_key(&key);
     model.entry(key).or_insert(reference);
     new
+}
+
+/// The single steps of operations on many keys: what to remove and what to insert.
+fn steps(operation: &Operation, model: &BTreeMap<u64, u64>) -> Vec<Result<u64, u64>> {
+    match *operation {
+        Operation::Fill(from, count) => (from..from + count).map(Err).collect(),
+        Operation::Drain(from, count, false) => (from..from + count).map(Ok).collect(),
+        Operation::Drain(from, count, true) => (from..from + count).rev().map(Ok).collect(),
+        Operation::Turn(count) => {
+            // Behind the last that is not at the very end of the key space.
+            let end = model.range(..1 << 32).next_back().map_or(0, |(&key, _)| key + 1);
+            let front: Vec<_> = model.keys().take(count as usize).copied().collect();
+            let new = (end..).take(front.len());
+            front.into_iter().zip(new).flat_map(|(old, new)| [Ok(old), Err(new)]).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 proptest! {
@@ -77,12 +102,20 @@ proptest! {
                     Operation::Find(key) => prop_assert_eq!(
                         index.find(key, &mut caller, ignore), model.get(&key).copied(), "{}", name
                     ),
-                    Operation::Fill(from, count) => for key in from..from + count {
-                        prop_assert_eq!(
-                            index.insert(key, key ^ 1, &mut caller, ignore).map(|_| ()), Ok(())
-                        );
-                        insert(&mut model, key, key ^ 1);
-                    },
+                    Operation::Fill(..) | Operation::Drain(..) | Operation::Turn(..) => {
+                        for step in steps(&operation, &model) {
+                            match step {
+                                Ok(key) => prop_assert_eq!(
+                                    index.remove(key, &mut caller, ignore), model.remove(&key),
+                                    "{} {}", name, key
+                                ),
+                                Err(key) => prop_assert_eq!(
+                                    index.insert(key, key ^ 1, &mut caller, ignore),
+                                    Ok(insert(&mut model, key, key ^ 1)), "{} {}", name, key
+                                ),
+                            }
+                        }
+                    }
                     Operation::Scan(range, back) if kind.is_ordered() => prop_assert_eq!(
                         scanned(index.as_ref(), range.clone(), back, &mut caller, ignore),
                         expected(&model, range, back), "{}", name
@@ -92,6 +125,12 @@ proptest! {
             }
             for (&key, &reference) in &model {
                 prop_assert_eq!(index.find(key, &mut caller, ignore), Some(reference));
+            }
+            for back in [false, true].into_iter().filter(|_| kind.is_ordered()) {
+                prop_assert_eq!(
+                    scanned(index.as_ref(), 0..=u64::MAX, back, &mut caller, ignore),
+                    expected(&model, 0..=u64::MAX, back), "{}", name
+                );
             }
         }
     }

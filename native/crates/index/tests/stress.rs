@@ -4,7 +4,7 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use assay_index::{Caller, Index, IndexKind, NodeSet};
@@ -174,6 +174,132 @@ fn settled_keys_are_always_found() {
             }
             done.store(true, Ordering::Relaxed);
         });
+    }
+}
+
+/// Keys that nobody touches are found at all times, by look-ups and by scans of both directions,
+/// while everything between them comes and goes, so that leaves split, empty, merge, and their
+/// numbers are used again.
+#[test]
+fn settled_keys_are_always_found_between_leaves_that_merge() {
+    const SETTLED: u64 = 12;
+    const APART: u64 = 400;
+    for (name, kind, lock, index) in every_index(8192) {
+        if is_fair(lock) || !kind.is_ordered() {
+            continue;
+        }
+        let index = index.as_ref();
+        let (setter, ignore) = (&mut caller(lock), &mut NodeSet::untracked());
+        for number in 0..SETTLED {
+            index.insert(number * APART, number, setter, ignore).unwrap();
+        }
+        let done = AtomicBool::new(false);
+        let settled = || (0..SETTLED).map(|number| (number * APART, number));
+        let read = |back: Option<bool>| {
+            let (caller, ignore) = (&mut caller(lock), &mut NodeSet::untracked());
+            while !done.load(Ordering::Relaxed) {
+                let Some(back) = back else {
+                    for (key, reference) in settled() {
+                        assert_eq!(index.find(key, caller, ignore), Some(reference), "{name}");
+                    }
+                    continue;
+                };
+                let mut found = scanned(index, 0..=u64::MAX, back, caller, ignore);
+                if back {
+                    found.reverse();
+                }
+                assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0), "{name}: sorted");
+                found.retain(|(key, _)| key.is_multiple_of(APART));
+                assert!(found.into_iter().eq(settled()), "{name}: settled keys, back: {back}");
+            }
+        };
+        // Each has every second key, so that both empty the same leaves.
+        let churn = |own: u64| {
+            let (caller, ignore) = (&mut caller(lock), &mut NodeSet::untracked());
+            let keys = || {
+                let all = (0..SETTLED * APART).filter(|key| !key.is_multiple_of(APART));
+                all.filter(move |key| key % 2 == own)
+            };
+            for round in 0..10 {
+                for key in keys() {
+                    assert_eq!(index.insert(key, key, caller, ignore), Ok(true), "{name}");
+                }
+                let remove = |key| assert_eq!(index.remove(key, caller, ignore), Some(key));
+                if (round + own).is_multiple_of(2) {
+                    keys().for_each(remove);
+                } else {
+                    keys().collect::<Vec<_>>().into_iter().rev().for_each(remove);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let (read, churn) = (&read, &churn);
+            for back in [None, Some(false), Some(true)] {
+                scope.spawn(move || read(back));
+            }
+            let churning = [0, 1].map(|own| scope.spawn(move || churn(own)));
+            let results = churning.map(|thread| thread.join());
+            done.store(true, Ordering::Relaxed);
+            assert!(results.into_iter().all(|result| result.is_ok()));
+        });
+        let mut nodes = NodeSet::tracked();
+        let found = scanned(index, 0..=u64::MAX, false, setter, &mut nodes);
+        assert!(found.into_iter().eq(settled()), "{name}");
+        // Whoever gave a merge up for the other's sake left few of the hundred leaves there were.
+        assert!(nodes.seen().len() < 40, "{name}: {} leaves", nodes.seen().len());
+    }
+}
+
+/// Two threads put keys at the end of a queue, two take the oldest: each key is taken once, and the
+/// oldest stays near.
+#[test]
+fn what_goes_through_a_queue_comes_out_once() {
+    const KEYS: u64 = 15_000;
+    for (name, kind, lock, index) in every_index(8192) {
+        if is_fair(lock) || !kind.is_ordered() {
+            continue;
+        }
+        let index = index.as_ref();
+        let taken = AtomicU64::new(0);
+        let put = |own: u64| {
+            let (caller, ignore) = (&mut caller(lock), &mut NodeSet::untracked());
+            for key in (own..KEYS).step_by(2) {
+                assert_eq!(index.insert(key, key, caller, ignore), Ok(true), "{name}");
+                while key > taken.load(Ordering::Relaxed) + 500 {
+                    thread::yield_now();
+                }
+            }
+        };
+        let take = || {
+            let (caller, ignore) = (&mut caller(lock), &mut NodeSet::untracked());
+            let mut own = Vec::new();
+            while taken.load(Ordering::Relaxed) < KEYS {
+                let (mut oldest, mut nodes) = (None, NodeSet::tracked());
+                let mut visit = |key, _| {
+                    oldest = Some(key);
+                    false
+                };
+                index.scan(0..=u64::MAX, caller, &mut nodes, &mut visit).unwrap();
+                assert!(nodes.seen().len() < 40, "{name}: {} leaves", nodes.seen().len());
+                if let Some(key) = oldest
+                    && index.remove(key, caller, ignore).is_some()
+                {
+                    own.push(key);
+                    taken.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            own
+        };
+        let mut all: Vec<_> = thread::scope(|scope| {
+            let (put, take) = (&put, &take);
+            for own in 0..2 {
+                scope.spawn(move || put(own));
+            }
+            let takers = [scope.spawn(take), scope.spawn(take)];
+            takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect()
+        });
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..KEYS), "{name}");
     }
 }
 

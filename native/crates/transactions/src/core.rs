@@ -199,6 +199,7 @@ impl<'d> Core<'d> {
     }
 
     /// A transaction that wrote nothing may have read what is not on disk yet.
+    #[inline(always)]
     pub fn log_nothing(&mut self) -> Result<(), Abort> {
         if self.writer.is_none() {
             return Ok(());

@@ -1,7 +1,9 @@
 //! A database: tables under one kind of concurrency control.
 
-use assay_index::{IndexKind, build};
+use assay_index::{IndexKind, build_on_pages};
+use assay_primitives::PrimitiveError;
 use assay_primitives::locks::Waiting;
+use assay_primitives::smaps::Mapped;
 
 use crate::base::{Base, Table};
 use crate::cc::Protocol;
@@ -36,23 +38,28 @@ impl<C: ConcurrencyControl> Database<C> {
         C::witness()
     }
 
-    /// Empty tables.
+    /// Empty tables. Indexes that are built here are on pages of the rows' kind, where they are on
+    /// pages.
     ///
     /// # Errors
-    /// `Options` when they make no sense, `Primitive` when this host lacks the hint.
+    /// `Options` when they make no sense, `Primitive` when this host lacks the hint or the pages.
     pub fn new(options: Options) -> Result<Self, TransactionError> {
         check(&options)?;
         let Options { tables, indexes, lock, waiting, log, rows, clock, workers, bug } = options;
         let latches = Waiting::new(lock, waiting.hint, waiting.limit, clock)?;
         let pauses = Pauses::new(waiting.hint, waiting.limit, clock)?;
-        let mut indexes = indexes.into_iter();
+        let (mut indexes, pages) = (indexes.into_iter(), rows.memory().mode());
         let table = |options: TableOptions| {
             let TableOptions { schema, index, capacity } = options;
-            let index = indexes.next().unwrap_or_else(|| build(index, lock, capacity));
+            let built = match indexes.next() {
+                Some(given) => given,
+                None => build_on_pages(index, lock, capacity, pages)?,
+            };
             let words = schema.row_bytes / 8;
-            Table { schema, index, words, bytes: (C::PREFIX + words) * 8 }
+            Ok(Table { schema, index: built, words, bytes: (C::PREFIX + words) * 8 })
         };
-        let tables = tables.into_iter().map(table).collect();
+        let tables: Result<_, PrimitiveError> = tables.into_iter().map(table).collect();
+        let tables = tables?;
         let base = Base::new(tables, rows, log, latches, pauses, workers, bug);
         Ok(Self { shared: C::new(), base })
     }
@@ -86,6 +93,18 @@ impl<C: ConcurrencyControl> Database<C> {
     /// Bytes of memory mapped for rows and versions; rows behind a store are not in it.
     pub fn row_memory_bytes(&self) -> usize {
         self.base.rows.memory().bytes()
+    }
+
+    /// What the kernel gave for indexes that are on pages of their own.
+    ///
+    /// # Errors
+    /// When the kernel's report cannot be read.
+    pub fn index_memory(&self) -> Result<Mapped, PrimitiveError> {
+        let mut mapped = Mapped::default();
+        for table in &self.base.tables {
+            mapped.add(&table.index.obtained()?);
+        }
+        Ok(mapped)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::row::Row;
 use crate::rows::RowAccess;
 use crate::sync::Ordering;
 use crate::tid::LOADED;
+use crate::write_set::words_of;
 
 /// One thread's door for loading. No transaction may run meanwhile.
 pub struct Loader<'d, C: Protocol> {
@@ -100,12 +101,7 @@ impl<'d, C: Protocol> Loader<'d, C> {
             error => TransactionError::from(error),
         })?;
         self.words.clear();
-        let words = row.chunks_exact(8).map(|bytes| {
-            let mut word = [0; 8];
-            word.copy_from_slice(bytes);
-            u64::from_ne_bytes(word)
-        });
-        self.words.extend(words);
+        self.words.extend(words_of(row));
         new.key().store(key, Ordering::Relaxed);
         new.set_words(C::PREFIX, &self.words);
         self.shared.load(new, tid);

@@ -68,9 +68,9 @@ impl Row {
     /// Copies the row out; `row` is as long as the row, which is whole words.
     #[inline(always)]
     pub fn copy_to(&self, prefix: usize, row: &mut [u8]) {
-        for (place, bytes) in row.chunks_exact_mut(8).enumerate() {
-            let word = self.word(prefix + place).load(Ordering::Relaxed);
-            bytes.copy_from_slice(&word.to_ne_bytes());
+        let (words, _) = row.as_chunks_mut();
+        for (place, bytes) in words.iter_mut().enumerate() {
+            *bytes = self.word(prefix + place).load(Ordering::Relaxed).to_ne_bytes();
         }
     }
 

@@ -87,10 +87,10 @@ impl WriteSet {
         let entry = &mut self.entries[place];
         if entry.data == NO_DATA {
             entry.data = self.data.len();
-            self.data.extend(row.chunks_exact(8).map(word));
+            self.data.extend(words_of(row));
         } else {
             let words = &mut self.data[entry.data..entry.data + row.len() / 8];
-            words.iter_mut().zip(row.chunks_exact(8)).for_each(|(to, from)| *to = word(from));
+            words.iter_mut().zip(words_of(row)).for_each(|(to, from)| *to = from);
         }
         entry.change = Change::Put;
     }
@@ -135,9 +135,9 @@ impl WriteSet {
 /// An entry without words.
 pub const NO_DATA: usize = usize::MAX;
 
+/// The whole words of a row. Chunks of a fixed size, because for others each word is copied by a call.
 #[inline(always)]
-fn word(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(bytes);
-    u64::from_ne_bytes(word)
+pub fn words_of(row: &[u8]) -> impl Iterator<Item = u64> {
+    let (words, _) = row.as_chunks();
+    words.iter().map(|bytes| u64::from_ne_bytes(*bytes))
 }

@@ -52,9 +52,10 @@ pub struct Built {
 }
 
 impl Built {
-    /// What the kernel gave to rows, pages and caches.
+    /// What the kernel gave to rows, pages, caches, and indexes that are on pages.
     pub fn memory(&self) -> Result<Mapped, EngineError> {
         let mut mapped = self.memory.obtained()?;
+        mapped.add(&self.engine.index_memory()?);
         if let Some(caches) = &self.caches {
             mapped.add(&caches.arena().obtained()?);
         }
@@ -210,10 +211,10 @@ fn indexes(
         let (kind, capacity) = (table.index, table.capacity);
         if parts.hash_cache {
             let entries = capacity.next_power_of_two().min(HASH_CACHE_ENTRIES);
-            return assay_index::build_cached(kind, parts.lock, entries);
+            return Ok(assay_index::build_cached(kind, parts.lock, entries)?);
         }
-        Ok(assay_index::build(kind, parts.lock, capacity))
+        Ok(assay_index::build_on_pages(kind, parts.lock, capacity, parts.pages)?)
     });
-    let built: Result<Vec<_>, _> = built.collect();
+    let built: Result<Vec<_>, EngineError> = built.collect();
     Ok((built?, assay_index::find_address(parts.index, parts.lock)))
 }

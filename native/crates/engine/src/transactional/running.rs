@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use assay_log::Log;
+use assay_primitives::smaps::Mapped;
 use assay_primitives::{Clock, Contention};
 use assay_transactions::{ConcurrencyControl, Database, Failure, Worker};
 use assay_workload::stream::Extras;
@@ -30,6 +31,9 @@ pub trait TransactionalEngine: Send + Sync {
 
     /// The run-time address of a function of this kind of concurrency control.
     fn cc_address(&self) -> usize;
+
+    /// What the kernel gave for indexes that are on pages.
+    fn index_memory(&self) -> Result<Mapped, EngineError>;
 }
 
 /// One thread's terminals.
@@ -135,6 +139,10 @@ impl<C: ConcurrencyControl, J: Job> TransactionalEngine for Running<C, J> {
 
     fn cc_address(&self) -> usize {
         Database::<C>::witness_address()
+    }
+
+    fn index_memory(&self) -> Result<Mapped, EngineError> {
+        Ok(self.database.index_memory()?)
     }
 }
 
