@@ -11,8 +11,9 @@ transaction (or at least atomic in a store that has transactions), in the second
 transactions stand beside bare maps. The row "-batch" is the engine told sixteen operations at
 a time, as its sessions are, so that it fetches ahead; nobody else is told, because no other
 interface takes more than one. The goals are about that row, and the row without stands beside
-it. TPC-C is not a TPC-C result: no terminals, no waits, so that its limit of 12.86 tpmC per
-warehouse does not apply.
+it. The engine's own parts that have goals, data caches and counters, follow: these races are those
+of benchmarks/primitives.py. TPC-C is not a TPC-C result: no terminals, no waits, so that its limit
+of 12.86 tpmC per warehouse does not apply.
 
     python benchmarks/engine.py [--quick] [--json] [--rounds N] [--only NAME ...]
 """
@@ -31,6 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import primitives
 from outcome import Row, write_json
 
 import assay
@@ -41,6 +43,7 @@ FOREIGN_MAX = 0.03
 
 ENGINE = "engine-"
 OURS = "engine-hash-optimistic-batch"
+HASH = "engine-hash-optimistic"
 TREE = "engine-tree-optimistic"
 TREES = ("congee", "scc-tree-index", "skip-map", "locked-btree")
 """Rivals in key order; the engine's tree is compared with these."""
@@ -56,7 +59,9 @@ TREE_HOPES = {("c", 2): {"congee": 0.8, "scc-tree-index": 1.3, "skip-map": 3}}
 """Shown like goals, but nothing fails by them."""
 GOAL_BYTES = 100
 TPCC_RATIO, TPCC_PER_S = 10, 40_000
-"""Of TREE on two threads, against SQLite and as such."""
+"""Of HASH on two threads, against SQLite and as such."""
+PARTS = ("caches", "counters")
+"""Races of parts of the engine."""
 
 
 class Cell(NamedTuple):
@@ -182,10 +187,16 @@ def tpcc_rows(race: Race) -> Iterator[Row]:
             continue
         is_goal = cell.threads == 2
         for name in [name for name in race.classes if name in rates and is_ours(name)]:
-            is_first = is_goal and name == TREE
+            is_first = is_goal and name == HASH
             yield alone_row(cell, name, rates, TPCC_PER_S if is_first else None)
             if "sqlite" in rates:
                 yield ratio_row(cell, rates, name, "sqlite", TPCC_RATIO if is_first else None)
+
+
+def part_rows(is_quick: bool) -> Iterator[Row]:
+    """The engine's parts beside simpler ones of the same kind."""
+    for part in PARTS:
+        yield from primitives.measured(primitives.RACES[part], primitives.ROUNDS, is_quick)
 
 
 def unmeasured(race: Race) -> list[str]:
@@ -193,7 +204,7 @@ def unmeasured(race: Race) -> list[str]:
     wanted = [
         (Cell(GOAL_BYTES, *kind), OURS, name) for kind, goals in GOALS.items() for name in goals
     ]
-    wanted.append((Cell(0, "tpcc", 2), TREE, "sqlite"))
+    wanted.append((Cell(0, "tpcc", 2), HASH, "sqlite"))
     return [
         f"{cell}, {ours} beside {rival}: every round was disturbed, run it again"
         for cell, ours, rival in wanted
@@ -314,11 +325,13 @@ def main(arguments: list[str] | None = None) -> int:
     command += ["--only", ",".join(options.only)] if options.only else []
     race = read(lines_of(command), math.inf if options.quick else FOREIGN_MAX)
     rows, hopes, tpcc = list(ycsb_rows(race)), list(hope_rows(race)), list(tpcc_rows(race))
+    parts = [] if options.only else list(part_rows(options.quick))
     if options.json:
-        write_json("engine", rows + tpcc)
+        write_json("engine", rows + tpcc + parts)
     else:
         print(text(race, rows, hopes, tpcc))
-    is_met = all(row.met for row in rows + tpcc) and not unmeasured(race)
+        print("", primitives.table(parts), sep="\n" if parts else "")
+    is_met = all(row.met for row in rows + tpcc + parts) and not unmeasured(race)
     return 0 if options.quick or is_met else 1
 
 

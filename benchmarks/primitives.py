@@ -63,6 +63,8 @@ class Race:
     """Rivals that may be absent, and what would bring them."""
 
 
+ROUNDS = 61
+
 RACES = {
     "crc32c": Race(
         metric="CRC32C of",
@@ -211,19 +213,23 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def measured(race: Race, rounds: int, is_quick: bool) -> list[Row]:
+    """Run one race and decide it."""
+    rounds, milliseconds = (3, 1) if is_quick else (rounds, race.turn_ms)
+    return rows_of(race, run(race, rounds, milliseconds))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run and print; returns the process's exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="tiny parameters, for the tests")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parser.add_argument("--rounds", type=int, default=61, help="times that everything is run")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="times that everything is run")
     parser.add_argument("--only", nargs="+", choices=RACES, default=list(RACES), help="which races")
     options = parser.parse_args(arguments)
     rows = []
     for name in options.only:
-        race = RACES[name]
-        rounds, milliseconds = (3, 1) if options.quick else (options.rounds, race.turn_ms)
-        rows += rows_of(race, run(race, rounds, milliseconds))
+        rows += measured(RACES[name], options.rounds, options.quick)
     if options.json:
         write_json("primitives", rows)
     else:

@@ -60,7 +60,8 @@ ENGINE = EmbeddedTarget(
             Parameter(
                 "index",
                 "choice",
-                "how a key is found; sharded is the key-value store's and goes with cc row-lock",
+                "how a key is found; sharded is the key-value store's and goes with cc row-lock; "
+                "with hash, tables that are scanned have an optimistic tree",
                 "sharded",
                 ("sharded", "latched", "optimistic", "hash"),
             ),

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use assay_engine::transactional::jobs::{Report, Tpcc, TradeDesk, Ycsb};
 use assay_engine::transactional::{
-    CcChoice, Combination, Demand, Ended, IndexChoice, Job, Setting, TransactionalEngine,
+    CcChoice, Combination, Demand, Ended, IndexChoice, Job, Setting, Store, TransactionalEngine,
     TransactionalParts, build,
 };
 use assay_engine::{DataCacheKind, Elision};
+use assay_index::IndexKind;
 use assay_log::LogMode;
 use assay_plans::{PlanKind, Query, Rewrite, compile, hits_like};
 use assay_primitives::{Clock, Hint, LockKind, PageMode};
@@ -141,6 +142,24 @@ fn ycsb_keeps_every_record_whole_on_every_combination() {
         combinations(Demand::Rows).for_each(|parts| drop(run(&parts, ycsb(mix), false)));
     }
     combinations(Demand::Scans).for_each(|parts| drop(run(&parts, ycsb(Mix::E), false)));
+}
+
+#[test]
+fn the_pages_of_a_hash_index_are_reported_with_those_of_the_rows() {
+    let bytes = |index| {
+        let parts = combinations(Demand::Rows)
+            .find(|parts| parts.index == index && parts.store == Store::Memory && !parts.hash_cache)
+            .unwrap();
+        let setting = Setting {
+            threads: THREADS,
+            has_waits: false,
+            clock: Clock::calibrated(),
+            log_folder: &std::env::temp_dir(),
+        };
+        build(&parts, ycsb(Mix::C), setting).unwrap().memory().unwrap().bytes
+    };
+    // The least that an arena has.
+    assert_eq!(bytes(IndexKind::Hash) - bytes(IndexKind::Latched), 2 << 20);
 }
 
 #[test]

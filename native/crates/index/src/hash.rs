@@ -258,6 +258,17 @@ impl Index for HashIndex {
         Err(IndexError::Unordered)
     }
 
+    fn each(&self, _: &mut Caller, visit: &mut dyn FnMut(u64, u64)) {
+        for (place, slot) in self.slots.iter().enumerate() {
+            let key = slot.key.load(Ordering::Relaxed);
+            let found = slot.value.load(Ordering::Acquire);
+            // The last slot is that of the key `NO_KEY`, which everywhere else means a free one.
+            if found != NO_REFERENCE && (key != NO_KEY || place == self.mask + 1) {
+                visit(key, found);
+            }
+        }
+    }
+
     fn validate(&self, seen: NodeVersion) -> bool {
         let version = self.versions.get(seen.node as usize);
         version.is_some_and(|version| version.load(Ordering::Acquire) == seen.version)

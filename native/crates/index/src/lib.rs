@@ -116,6 +116,16 @@ pub trait Index: Send + Sync {
         visit: &mut Visit<'_>,
     ) -> Result<(), IndexError>;
 
+    /// Every key with its reference, in whatever order is cheap, while nobody changes the index.
+    fn each(&self, caller: &mut Caller, visit: &mut dyn FnMut(u64, u64)) {
+        let mut all = |key, reference| {
+            visit(key, reference);
+            true
+        };
+        let scanned = self.scan(0..=u64::MAX, caller, &mut NodeSet::untracked(), &mut all);
+        debug_assert!(scanned.is_ok(), "an index without order visits its keys in its own way");
+    }
+
     /// Whether the node still holds the set of keys that it held. May say no without need, never
     /// yes without reason. See [`NodeSet::validate`] for the fence that must come before.
     fn validate(&self, seen: NodeVersion) -> bool;

@@ -198,3 +198,21 @@ fn a_full_hash_index_says_so_and_keeps_what_it_has() {
     assert_eq!(index.insert(3, 33, caller, ignore), Ok(true));
     assert!((0..64).all(|key| index.find(key, caller, ignore).is_some()));
 }
+
+#[test]
+fn every_entry_is_visited_once_whatever_the_order() {
+    for (name, _, lock, index) in every_index(4096) {
+        let caller = &mut caller(lock);
+        let ignore = &mut NodeSet::untracked();
+        let keys = || (0..1000).chain([u64::MAX]);
+        for key in keys() {
+            assert_eq!(index.insert(key, key ^ 1, caller, ignore), Ok(true), "{name}");
+        }
+        index.remove(7, caller, ignore);
+        let mut entries = Vec::new();
+        index.each(caller, &mut |key, reference| entries.push((key, reference)));
+        entries.sort_unstable();
+        let expected: Vec<_> = keys().filter(|key| *key != 7).map(|key| (key, key ^ 1)).collect();
+        assert_eq!(entries, expected, "{name}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use assay_index::{Caller, NodeSet};
+use assay_index::{Caller, Index, NodeSet};
 use assay_workload::tables::{AbortCause, Direction, TableId, Tables};
 
 use crate::base::Base;
@@ -34,9 +34,6 @@ impl<'d, C: Protocol> Quiescent<'d, C> {
     ///
     /// # Errors
     /// `RowStore`.
-    ///
-    /// # Panics
-    /// When the table's index has no order.
     pub fn count(&mut self, table: TableId) -> Result<usize, Failure> {
         let mut count = 0;
         self.scan(table, 0..=u64::MAX, Direction::Forward, usize::MAX, |_, _| count += 1)?;
@@ -120,11 +117,33 @@ impl<C: Protocol> Tables for Quiescent<'_, C> {
             outcome.is_ok()
         };
         let scanned = match direction {
-            Direction::Forward => table.index.scan(keys, caller, nodes, &mut step),
-            Direction::Backward => table.index.scan_back(keys, caller, nodes, &mut step),
+            Direction::Forward => table.index.scan(keys.clone(), caller, nodes, &mut step),
+            Direction::Backward => table.index.scan_back(keys.clone(), caller, nodes, &mut step),
         };
-        let name = table.schema.name;
-        assert!(scanned.is_ok(), "table {name} has a hash index, which cannot be scanned");
+        if scanned.is_err() {
+            let entries = sorted(table.index.as_ref(), keys, direction, caller);
+            let _ = entries.into_iter().all(|(key, reference)| step(key, reference));
+        }
         outcome
     }
+}
+
+/// The entries of an index without order, in the order of a scan.
+fn sorted(
+    index: &dyn Index,
+    keys: RangeInclusive<u64>,
+    direction: Direction,
+    caller: &mut Caller,
+) -> Vec<(u64, u64)> {
+    let mut entries = Vec::new();
+    index.each(caller, &mut |key, reference| {
+        if keys.contains(&key) {
+            entries.push((key, reference));
+        }
+    });
+    entries.sort_unstable();
+    if direction == Direction::Backward {
+        entries.reverse();
+    }
+    entries
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_data_cache::rows::{self, NamedCache};
 use assay_data_cache::{CacheLock, PagedRows, TableShape};
-use assay_index::Index;
+use assay_index::{Index, IndexKind};
 use assay_log::{Log, LogMode};
 use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
@@ -129,7 +129,12 @@ fn with_cc<C: ConcurrencyControl, J: Job + 'static>(
 }
 
 fn options(schema: &TableSchema, parts: &TransactionalParts, job: &impl Job) -> TableOptions {
-    TableOptions { schema: *schema, index: parts.index, capacity: job.capacity(schema.id) }
+    // What is scanned needs an order.
+    let index = match parts.index {
+        IndexKind::Hash if job.is_scanned(schema.id) => IndexKind::Optimistic,
+        kind => kind,
+    };
+    TableOptions { schema: *schema, index, capacity: job.capacity(schema.id) }
 }
 
 /// What the rows of tables in memory will take, where it can be foreseen.

@@ -27,7 +27,7 @@ pub struct TransactionalParts {
     pub padding: usize,
     /// The pages of rows and caches.
     pub pages: PageMode,
-    /// How keys are found.
+    /// How keys are found. With the hash index, tables that are scanned have an optimistic tree.
     pub index: IndexKind,
     /// Whether a hash cache stands before each tree.
     pub hash_cache: bool,

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use assay_index::{Caller, Index, IndexKind, NodeSet, build, build_cached};
+use assay_index::{Caller, Index, IndexKind, NodeSet, build, build_cached, build_on_pages};
 use assay_primitives::locks::{Waiter, Waiting};
-use assay_primitives::{Clock, Hint, LockKind};
+use assay_primitives::{Clock, Hint, LockKind, PageMode};
 
 /// A caller for latches of a kind, with the architecture's usual hint.
 pub fn caller(lock: LockKind) -> Caller {
@@ -19,8 +19,9 @@ fn clock() -> Clock {
     *CLOCK.get_or_init(Clock::calibrated)
 }
 
-/// Each index once per lock kind that makes a difference, with that kind; and each tree with a hash
-/// table before it that is much too small, so that entries are replaced all the time.
+/// Each index once per lock kind that makes a difference, with that kind; each tree with a hash
+/// table before it that is much too small, so that entries are replaced all the time; and the hash
+/// index on pages.
 #[allow(dead_code)]
 pub fn every_index(capacity: usize) -> Vec<(String, IndexKind, LockKind, Box<dyn Index>)> {
     let locks = |kind| match kind {
@@ -38,7 +39,11 @@ pub fn every_index(capacity: usize) -> Vec<(String, IndexKind, LockKind, Box<dyn
         let index = build_cached(kind, lock, 48).expect("a tree");
         (format!("{} {} cached", kind.name(), lock.name()), kind, lock, index)
     });
-    plain.chain(cached).collect()
+    let lock = LockKind::Ttas;
+    let paged = build_on_pages(IndexKind::Hash, lock, capacity, PageMode::Small);
+    let paged = paged.expect("every host has small pages");
+    let paged = [("hash on pages".to_owned(), IndexKind::Hash, lock, paged)];
+    plain.chain(cached).chain(paged).collect()
 }
 
 /// The entries of a range, in the order of the visit.
