@@ -61,6 +61,9 @@ class Race:
     """Short, so that a disturbance seldom hits one of two neighbours only."""
     optional: Mapping[str, str] = field(default_factory=dict)
     """Rivals that may be absent, and what would bring them."""
+    builds: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    """Contestants that are the same one of the program, built differently: its name there, and what
+    cargo is told."""
 
 
 ROUNDS = 61
@@ -102,16 +105,20 @@ RACES = {
         turn_ms=50,
     ),
     "counters": Race(
-        metric="lock pairs,",
-        package="assay-primitives",
-        example="race_counters",
+        metric="one-lock, one page,",
+        package="assay-data-cache",
+        example="race_caches",
         unit="M/s",
         cases={"1 thread": 1, "2 threads": 2},
         ours=("counted",),
         rivals=("uncounted",),
         goals={("1 thread", "uncounted"): 0.97, ("2 threads", "uncounted"): 0.97},
-        needed="counted",
+        needed="uncounted",
         turn_ms=20,
+        builds={
+            "counted": ("one-lock, one page", ()),
+            "uncounted": ("one-lock, one page", ("--features", "assay-primitives/uncounted")),
+        },
     ),
     "caches": Race(
         metric="cache look-ups,",
@@ -141,17 +148,48 @@ RACES = {
 
 def run(race: Race, rounds: int, milliseconds: int) -> dict[str, Values]:
     """Build and run the native program; its values by case."""
-    command = ["cargo", "run", "--release", "--locked", "--quiet", "--package", race.package,
-               "--example", race.example, "--"]  # fmt: skip
+    if race.builds:
+        return run_builds(race, rounds, milliseconds)
+    program = build(race, NATIVE / "target")
+    return {
+        name: values_of(program, rounds, milliseconds, argument)
+        for name, argument in race.cases.items()
+    }
+
+
+def run_builds(race: Race, rounds: int, milliseconds: int) -> dict[str, Values]:
+    """As `run`, with several builds of the program in turns."""
+    programs = {
+        arm: build(race, NATIVE / "target" / arm, features)
+        for arm, (_, features) in race.builds.items()
+    }
     found: dict[str, Values] = {}
     for name, argument in race.cases.items():
-        numbers = [str(number) for number in (rounds, milliseconds, argument)]
-        done = subprocess.run([*command, *numbers], cwd=NATIVE, stdout=subprocess.PIPE, check=True)
-        values = found.setdefault(name, {})
-        for line in done.stdout.splitlines():
-            told = json.loads(line)
-            values.setdefault(told["name"], []).append(told["value"])
+        values = found.setdefault(name, {arm: [] for arm in programs})
+        for number in range(rounds):
+            for arm in list(programs)[:: 1 if number % 2 else -1]:
+                told = values_of(programs[arm], 1, milliseconds, argument)
+                values[arm] += told[race.builds[arm][0]]
     return found
+
+
+def build(race: Race, target: Path, features: tuple[str, ...] = ()) -> Path:
+    """Build the native program into a folder; where it is."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", str(target),
+               "--package", race.package, "--example", race.example, *features]  # fmt: skip
+    subprocess.run(command, cwd=NATIVE, check=True)
+    return target / "release" / "examples" / race.example
+
+
+def values_of(program: Path, rounds: int, milliseconds: int, argument: int) -> Values:
+    """Run the native program; its values by contestant."""
+    command = [program, *(str(number) for number in (rounds, milliseconds, argument))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    values: Values = {}
+    for line in done.stdout.splitlines():
+        told = json.loads(line)
+        values.setdefault(told["name"], []).append(told["value"])
+    return values
 
 
 def against(race: Race, case: str, values: Values, ours: str, rival: str) -> Row:

@@ -197,13 +197,10 @@ pub(crate) fn mix(key: u64) -> u64 {
 impl Index for HashIndex {
     #[inline]
     fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
-        if let Some(Probe::Own(place)) = self.probe(key) {
-            let found = self.slots[place].value.load(Ordering::Acquire);
-            if found != NO_REFERENCE {
-                return Some(found);
-            }
+        match self.peek(key) {
+            None => self.find_again(key, caller, nodes),
+            found => found,
         }
-        self.find_again(key, caller, nodes)
     }
 
     fn insert(
@@ -281,5 +278,12 @@ impl Index for HashIndex {
     #[inline]
     fn prefetch(&self, key: u64) {
         crate::prefetch(&raw const self.slots[mix(key) as usize & self.mask]);
+    }
+
+    #[inline(always)]
+    fn peek(&self, key: u64) -> Option<u64> {
+        let Some(Probe::Own(place)) = self.probe(key) else { return None };
+        let found = self.slots[place].value.load(Ordering::Acquire);
+        (found != NO_REFERENCE).then_some(found)
     }
 }

@@ -140,4 +140,10 @@ pub trait Index: Send + Sync {
 
     /// Asks for the memory where a key will be looked up soon, where that is known beforehand.
     fn prefetch(&self, _key: u64) {}
+
+    /// What [`Index::find`] would probably say, where that costs less than it; for fetching ahead
+    /// only. A tree has nothing to say: to descend twice costs more than it saves.
+    fn peek(&self, _key: u64) -> Option<u64> {
+        None
+    }
 }

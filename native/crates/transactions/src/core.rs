@@ -97,6 +97,21 @@ impl<'d> Core<'d> {
         &self.base.tables[table]
     }
 
+    /// Asks for the part of the index where a key will be looked up.
+    #[inline(always)]
+    pub fn prefetch(&self, table: TableId, key: u64) {
+        self.base.tables[usize::from(table.0)].index.prefetch(key);
+    }
+
+    /// Asks for the row of a key, if rows are in memory and the index tells where it is.
+    #[inline(always)]
+    pub fn prefetch_row(&self, table: TableId, key: u64) {
+        let table = &self.base.tables[usize::from(table.0)];
+        if let Some(reference) = table.index.peek(key) {
+            self.rows.prefetch(reference, table.bytes);
+        }
+    }
+
     /// The row of a reference.
     #[inline(always)]
     pub fn locate(&mut self, reference: u64) -> Result<Row, Abort> {

@@ -408,6 +408,12 @@ impl<C: Protocol> Tables for Transaction<'_, C> {
         self.doom(result)
     }
 
+    #[inline]
+    fn announce(&mut self, table: TableId, keys: impl Iterator<Item = u64> + Clone) {
+        keys.clone().for_each(|key| self.core.prefetch(table, key));
+        keys.for_each(|key| self.core.prefetch_row(table, key));
+    }
+
     fn scan(
         &mut self,
         table: TableId,

@@ -246,21 +246,14 @@ impl<'d, C: Protocol> Worker<'d, C> {
     /// For batches, first pass: asks for the part of the index where a key is looked up.
     #[inline(always)]
     pub fn prefetch(&self, table: TableId, key: u64) {
-        self.transaction.core.base.tables[usize::from(table.0)].index.prefetch(key);
+        self.transaction.core.prefetch(table, key);
     }
 
-    /// For batches, second pass: looks the key up and asks for its row, if rows are in memory.
+    /// For batches, second pass: asks for the row, if rows are in memory and the index tells
+    /// where it is.
     #[inline(always)]
-    pub fn prefetch_row(&mut self, table: TableId, key: u64) {
-        if self.is_resting {
-            return;
-        }
-        let core = &mut self.transaction.core;
-        let table = &core.base.tables[usize::from(table.0)];
-        core.index_look_ups += 1;
-        if let Some(reference) = table.index.find(key, &mut core.caller, &mut core.ignored) {
-            core.rows.prefetch(reference, table.bytes);
-        }
+    pub fn prefetch_row(&self, table: TableId, key: u64) {
+        self.transaction.core.prefetch_row(table, key);
     }
 
     /// Records what transactions read and write from now on, or stops and forgets it. For the

@@ -107,6 +107,9 @@ pub trait Tables {
         visit: impl FnMut(u64, &[u8]),
     ) -> Result<(), Self::Abort>;
 
+    /// Says which rows will be read soon. Changes nothing; a store may fetch ahead.
+    fn announce(&mut self, _table: TableId, _keys: impl Iterator<Item = u64> + Clone) {}
+
     /// A row that may be absent.
     fn find<R: Row>(&mut self, key: u64) -> Result<Option<R>, Self::Abort> {
         let mut row = R::zeroed();
@@ -114,11 +117,13 @@ pub trait Tables {
     }
 
     /// A row that must exist.
+    #[inline]
     fn get<R: Row>(&mut self, key: u64) -> Result<R, Self::Abort> {
-        match self.find(key)? {
-            Some(row) => Ok(row),
-            None => Err(self.abort(AbortCause::RowMissing { table: R::TABLE, key })),
+        let mut row = R::zeroed();
+        if !self.read(R::TABLE, key, row.bytes_mut())? {
+            return Err(self.abort(AbortCause::RowMissing { table: R::TABLE, key }));
         }
+        Ok(row)
     }
 
     /// Changes a row that must exist, and returns it as it is now.

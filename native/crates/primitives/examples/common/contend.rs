@@ -1,4 +1,4 @@
-//! Threads that take a lock in turns: what `race_locks` and `race_counters` share.
+//! Threads that take a lock in turns: what `race_locks` times.
 #![allow(dead_code)] // Each uses its own part of this.
 
 use std::cell::UnsafeCell;

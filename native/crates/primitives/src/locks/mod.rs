@@ -240,7 +240,9 @@ impl Waiter {
     /// with it.
     #[inline(always)]
     pub unsafe fn take<L: RawLock>(&mut self, lock: &L, token: &L::Token) {
-        self.counts.grabs += 1;
+        if cfg!(not(feature = "uncounted")) {
+            self.counts.grabs += 1;
+        }
         if let Err(argument) = lock.enter(token) {
             self.wait(core::ptr::from_ref(lock).cast(), argument);
         }
@@ -250,9 +252,14 @@ impl Waiter {
     #[cold]
     #[inline(never)]
     fn wait(&mut self, lock: *const (), argument: usize) {
-        let start = self.waiting.clock.ticks();
         // SAFETY: `lock` is alive (borrowed by `with`), `argument` came from its `enter`.
-        let spins = unsafe { (self.waiting.slow)(lock, argument, self.waiting.limit) };
+        let wait = || unsafe { (self.waiting.slow)(lock, argument, self.waiting.limit) };
+        if cfg!(feature = "uncounted") {
+            wait();
+            return;
+        }
+        let start = self.waiting.clock.ticks();
+        let spins = wait();
         self.counts.waits += 1;
         self.counts.spins += spins;
         self.counts.wait_ticks += self.waiting.clock.ticks().saturating_sub(start);

@@ -22,6 +22,7 @@ pub struct Entered {
 /// Enters an order. Rolls back when the last item does not exist, after everything before it.
 pub fn new_order<T: Tables>(tables: &mut T, input: &NewOrderInput) -> Result<Entered, T::Abort> {
     let (home, district_number) = (input.warehouse, input.district);
+    announce(tables, input.lines());
     let warehouse: Warehouse = tables.get(keys::warehouse(home))?;
     let mut order = 0;
     let district = tables.update(keys::district(home, district_number), |row: &mut District| {
@@ -39,6 +40,13 @@ pub fn new_order<T: Tables>(tables: &mut T, input: &NewOrderInput) -> Result<Ent
     }
     let rates = [warehouse.tax_e4(), district.tax_e4(), customer.discount_e4()];
     Ok(Entered { order, total_cents: total_cents(sum_cents, rates), brand_lines })
+}
+
+/// The rows that the lines need are known, and independent of one another.
+fn announce<T: Tables>(tables: &mut T, lines: &[Line]) {
+    let stocks = lines.iter().map(|line| keys::stock(line.supply_warehouse, line.item));
+    tables.announce(Stock::TABLE, stocks);
+    tables.announce(Item::TABLE, lines.iter().map(|line| keys::item(line.item)));
 }
 
 fn total_cents(sum_cents: i64, [warehouse_tax, district_tax, discount]: [u32; 3]) -> i64 {
