@@ -330,7 +330,8 @@ def main(arguments: list[str] | None = None) -> int:
         write_json("engine", rows + tpcc + parts)
     else:
         print(text(race, rows, hopes, tpcc))
-        print("", primitives.table(parts), sep="\n" if parts else "")
+        if parts:
+            print(f"\n{primitives.table(parts)}")
     is_met = all(row.met for row in rows + tpcc + parts) and not unmeasured(race)
     return 0 if options.quick or is_met else 1
 
