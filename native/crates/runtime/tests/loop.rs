@@ -1,0 +1,210 @@
+//! Tasks, timers and connections of one worker.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
+
+use std::cell::{Cell, RefCell};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use assay_primitives::Clock;
+use assay_runtime::{
+    Address, Connection, Elapsed, Gate, Handle, Listener, RuntimeError, Worker, deadline,
+    sleep_until,
+};
+
+/// Runs a task and everything that it starts, ten seconds at most.
+fn run<F: Future<Output = ()> + 'static>(task: impl FnOnce(Handle) -> F) {
+    let worker = Worker::new(Clock::calibrated()).unwrap();
+    let is_done = Rc::new(Cell::new(false));
+    let (handle, mark) = (worker.handle(), Rc::clone(&is_done));
+    let task = task(handle);
+    worker.spawn(async move {
+        task.await;
+        mark.set(true);
+    });
+    worker.run(after_ms(&worker.handle(), 10_000), &AtomicBool::new(false)).unwrap();
+    assert!(is_done.get(), "the task did not end");
+}
+
+fn after_ms(handle: &Handle, ms: u64) -> u64 {
+    let clock = handle.clock();
+    clock.ticks() + clock.ticks_of_ns(ms * 1_000_000)
+}
+
+fn any_port() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+/// Sends back whatever comes, until the peer closes.
+async fn echo(mut connection: Connection) {
+    while connection.more().await.is_ok() {
+        let bytes = connection.input().to_vec();
+        connection.consume(bytes.len());
+        if connection.send(&bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A server for some connections; its address.
+fn echo_server(handle: &Handle, connections: usize) -> Address {
+    let listener = Listener::bind(handle, any_port()).unwrap();
+    let address = listener.address().unwrap();
+    let accepting = handle.clone();
+    handle.spawn(async move {
+        for _ in 0..connections {
+            let connection = listener.accept().await.unwrap();
+            accepting.spawn(echo(connection));
+        }
+    });
+    Address::Tcp(address)
+}
+
+async fn receive(connection: &mut Connection, bytes: usize) -> Vec<u8> {
+    while connection.input().len() < bytes {
+        connection.more().await.unwrap();
+    }
+    let received = connection.input()[..bytes].to_vec();
+    connection.consume(bytes);
+    received
+}
+
+#[test]
+fn what_is_sent_comes_back_on_every_connection() {
+    run(|handle| async move {
+        let address = echo_server(&handle, 50);
+        let done = Rc::new(Cell::new(0));
+        for number in 0..50_u32 {
+            let (handle, address, done) = (handle.clone(), address.clone(), Rc::clone(&done));
+            handle.clone().spawn(async move {
+                let mut connection = Connection::open(&handle, &address).await.unwrap();
+                for turn in 0..20 {
+                    let message = (number * 1000 + turn).to_le_bytes();
+                    connection.send(&message).await.unwrap();
+                    assert_eq!(receive(&mut connection, 4).await, message);
+                }
+                assert_eq!(connection.traffic().sent, 80);
+                done.set(done.get() + 1);
+            });
+        }
+        while done.get() < 50 {
+            sleep_until(&handle, after_ms(&handle, 1)).await;
+        }
+    });
+}
+
+#[test]
+fn a_message_larger_than_all_buffers_arrives_whole() {
+    run(|handle| async move {
+        let address = echo_server(&handle, 1);
+        let mut connection = Connection::open(&handle, &address).await.unwrap();
+        let message: Vec<u8> = (0..3_000_000_u32).map(|place| (place * 7 / 5) as u8).collect();
+        // The peer sends back while we still send: both directions fill up and empty again.
+        let (first, second) = message.split_at(200_000);
+        connection.send(first).await.unwrap();
+        assert!(receive(&mut connection, first.len()).await == first);
+        for part in second.chunks(100_000) {
+            connection.send(part).await.unwrap();
+            assert!(receive(&mut connection, part.len()).await == part);
+        }
+        assert!(connection.input().is_empty());
+    });
+}
+
+#[test]
+fn sleepers_wake_in_the_order_of_their_times_and_never_early() {
+    run(|handle| async move {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        for ms in [9_u64, 3, 6, 0] {
+            let (handle, order) = (handle.clone(), Rc::clone(&order));
+            let at = after_ms(&handle, ms);
+            handle.clone().spawn(async move {
+                sleep_until(&handle, at).await;
+                assert!(handle.clock().ticks() >= at);
+                order.borrow_mut().push(ms);
+            });
+        }
+        while order.borrow().len() < 4 {
+            sleep_until(&handle, after_ms(&handle, 1)).await;
+        }
+        assert_eq!(*order.borrow(), [0, 3, 6, 9]);
+    });
+}
+
+#[test]
+fn who_misses_a_deadline_is_dropped_and_who_makes_it_answers() {
+    run(|handle| async move {
+        let never = std::future::pending::<()>();
+        assert_eq!(deadline(&handle, after_ms(&handle, 2), never).await, Err(Elapsed));
+        let soon = sleep_until(&handle, after_ms(&handle, 1));
+        assert_eq!(deadline(&handle, after_ms(&handle, 5000), soon).await, Ok(()));
+    });
+}
+
+#[test]
+fn nobody_passes_a_gate_before_it_opens() {
+    run(|handle| async move {
+        let gate = Rc::new(Gate::new(&handle));
+        let passed = Rc::new(Cell::new(0));
+        for _ in 0..5 {
+            let (gate, passed) = (Rc::clone(&gate), Rc::clone(&passed));
+            handle.spawn(async move {
+                gate.pass().await;
+                passed.set(passed.get() + 1);
+            });
+        }
+        sleep_until(&handle, after_ms(&handle, 2)).await;
+        assert_eq!((gate.waiting(), passed.get()), (5, 0));
+        gate.open();
+        sleep_until(&handle, after_ms(&handle, 2)).await;
+        assert_eq!((gate.waiting(), passed.get()), (0, 5));
+    });
+}
+
+#[test]
+fn a_port_where_nobody_listens_is_an_error_with_its_address() {
+    run(|handle| async move {
+        let free = TcpListener::bind(any_port()).unwrap().local_addr().unwrap();
+        let refused = Connection::open(&handle, &Address::Tcp(free)).await.err().unwrap();
+        assert!(refused.to_string().contains(&free.to_string()), "{refused}");
+        let unix = Address::unix("/nowhere/at.all");
+        let refused = Connection::open(&handle, &unix).await.err().unwrap();
+        assert!(refused.to_string().contains("/nowhere/at.all"), "{refused}");
+    });
+}
+
+#[test]
+fn a_peer_that_closes_or_is_shut_down_ends_the_waiting() {
+    run(|handle| async move {
+        let listener = Listener::bind(&handle, any_port()).unwrap();
+        let address = Address::Tcp(listener.address().unwrap());
+        let mut client = Connection::open(&handle, &address).await.unwrap();
+        drop(listener.accept().await.unwrap());
+        assert!(matches!(client.more().await, Err(RuntimeError::Closed)));
+
+        let mut client = Connection::open(&handle, &address).await.unwrap();
+        let _peer = listener.accept().await.unwrap();
+        client.shut_down();
+        assert!(matches!(client.more().await, Err(RuntimeError::Closed)));
+    });
+}
+
+#[test]
+fn a_worker_stops_when_told_and_can_go_on() {
+    let worker = Worker::new(Clock::calibrated()).unwrap();
+    let (handle, turns) = (worker.handle(), Rc::new(Cell::new(0)));
+    let counted = Rc::clone(&turns);
+    worker.spawn(async move {
+        loop {
+            sleep_until(&handle, after_ms(&handle, 1)).await;
+            counted.set(counted.get() + 1);
+        }
+    });
+    worker.run(u64::MAX, &AtomicBool::new(true)).unwrap();
+    assert_eq!(turns.get(), 0);
+    worker.run(after_ms(&worker.handle(), 20), &AtomicBool::new(false)).unwrap();
+    let before = turns.get();
+    assert!(before > 0);
+    worker.run(after_ms(&worker.handle(), 20), &AtomicBool::new(false)).unwrap();
+    assert!(turns.get() > before);
+}
