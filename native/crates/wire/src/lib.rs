@@ -10,5 +10,7 @@
 
 pub mod error;
 pub mod sql;
+pub mod target;
 
-pub use error::WireError;
+pub use error::{ServerErrorKind, WireError};
+pub use target::Target;

@@ -26,6 +26,15 @@ pub enum Type {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statement(pub usize);
 
+/// Whose SQL it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// MySQL and MariaDB.
+    MySql,
+    /// PostgreSQL.
+    Postgres,
+}
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
@@ -57,6 +66,9 @@ pub trait Row {
 /// A session with an SQL server. All futures wait for nothing but the session's own connection.
 #[allow(async_fn_in_trait)] // Sessions stay on their thread: nothing needs `Send`.
 pub trait Session {
+    /// Whose SQL it speaks.
+    const DIALECT: Dialect;
+
     /// The rows of this protocol.
     type Row<'r>: Row;
 
