@@ -1,0 +1,87 @@
+//! What one connection does.
+
+use assay_wire::{ServerErrorKind, WireError};
+
+/// One request that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// Its place in the workload's list of kinds.
+    pub kind: usize,
+    /// Operations that it was: more than one where requests are pipelined.
+    pub operations: u32,
+    /// Tries that were rolled back before it, by cause.
+    pub retries: Retries,
+    /// Whether the server refused it for good.
+    pub is_error: bool,
+}
+
+/// Tries that were rolled back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retries {
+    /// Deadlocks.
+    pub deadlocks: u32,
+    /// Rows that others had changed.
+    pub conflicts: u32,
+    /// Locks that were not had in time.
+    pub lock_timeouts: u32,
+}
+
+impl Retries {
+    /// Counts a transient error; false, and nothing counted, for another one.
+    pub fn note(&mut self, kind: ServerErrorKind) -> bool {
+        match kind {
+            ServerErrorKind::Deadlock => self.deadlocks += 1,
+            ServerErrorKind::Conflict => self.conflicts += 1,
+            ServerErrorKind::LockTimeout => self.lock_timeouts += 1,
+            ServerErrorKind::DuplicateKey | ServerErrorKind::Other => return false,
+        }
+        true
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.deadlocks += other.deadlocks;
+        self.conflicts += other.conflicts;
+        self.lock_timeouts += other.lock_timeouts;
+    }
+}
+
+/// Why a client cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its session failed.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// The server's data are not what the workload left there.
+    #[error("the data are not as the workload left them: {0}")]
+    Data(String),
+    /// Nobody answered for too long.
+    #[error("no answer for {seconds} s: the server is gone, or half of the connection is")]
+    Silence {
+        /// How long was waited.
+        seconds: u64,
+    },
+}
+
+/// One connection's part of a workload. Logged in and prepared when it is made.
+#[allow(async_fn_in_trait)] // Clients stay on their thread: nothing needs `Send`.
+pub trait Client: 'static {
+    /// How long its user thinks and types before the next request, in nanoseconds. Only asked in
+    /// a closed loop.
+    fn wait_ns(&mut self) -> u64 {
+        0
+    }
+
+    /// Carries out the next request. An error that the server gives for a single request is in
+    /// `Carried::is_error`.
+    ///
+    /// # Errors
+    /// When the connection is of no use any more, or the data are wrong.
+    async fn carry_out(&mut self) -> Result<Carried, Error>;
+
+    /// Says goodbye to the server.
+    async fn close(self)
+    where
+        Self: Sized,
+    {
+    }
+}

@@ -1,0 +1,256 @@
+//! One worker's connections.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use assay_primitives::Clock;
+use assay_runtime::{Gate, Handle, RuntimeError, Worker, deadline, sleep_until};
+
+use crate::arrivals::Arrivals;
+use crate::client::{Client, Error, Retries};
+
+/// One request that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// When it was meant to be sent, in ticks; in a closed loop when its user was ready.
+    pub intended: u64,
+    /// When it was sent.
+    pub sent: u64,
+    /// When its answer was complete.
+    pub end: u64,
+    /// Its place in the workload's list of kinds.
+    pub kind: usize,
+    /// Operations that it was.
+    pub operations: u32,
+    /// Whether the server refused it for good.
+    pub is_error: bool,
+}
+
+/// What a station has counted since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Operations in them.
+    pub operations: u64,
+    /// Tries that were rolled back.
+    pub retries: Retries,
+}
+
+struct Shared {
+    clock: Clock,
+    handle: Handle,
+    gate: Gate,
+    arrivals: RefCell<Option<Arrivals>>,
+    ended: RefCell<Vec<Ended>>,
+    totals: Cell<Totals>,
+    failed: RefCell<Option<Error>>,
+    closing: Cell<bool>,
+    /// By connection: since when it waits for an answer, in ticks; 0 while it does not.
+    asked_at: RefCell<Vec<u64>>,
+    checked_at: Cell<u64>,
+    /// Clients that are not through.
+    alive: Cell<usize>,
+    patience_s: u64,
+}
+
+/// One worker thread's connections and their arrivals.
+pub struct Station {
+    worker: Worker,
+    shared: Rc<Shared>,
+    stop: Rc<AtomicBool>,
+}
+
+impl Station {
+    /// A station without connections. A request or a login that takes longer than `patience_s`
+    /// seconds is an error.
+    ///
+    /// # Errors
+    /// When the kernel does not give an event loop.
+    pub fn new(clock: Clock, patience_s: u64) -> Result<Self, RuntimeError> {
+        let worker = Worker::new(clock)?;
+        let handle = worker.handle();
+        let shared = Shared {
+            clock,
+            gate: Gate::new(&handle),
+            handle,
+            arrivals: RefCell::default(),
+            ended: RefCell::default(),
+            totals: Cell::default(),
+            failed: RefCell::default(),
+            closing: Cell::new(false),
+            asked_at: RefCell::default(),
+            checked_at: Cell::new(0),
+            alive: Cell::new(0),
+            patience_s,
+        };
+        Ok(Self { worker, shared: Rc::new(shared), stop: Rc::default() })
+    }
+
+    /// What connections are made with.
+    pub fn handle(&self) -> Handle {
+        self.worker.handle()
+    }
+
+    /// Adds a connection: `open` logs in and prepares.
+    pub fn add<C: Client>(&self, open: impl Future<Output = Result<C, Error>> + 'static) {
+        let shared = Rc::clone(&self.shared);
+        let number = shared.alive.get();
+        shared.alive.set(number + 1);
+        shared.asked_at.borrow_mut().push(0);
+        self.worker.spawn(async move {
+            let end = shared.clock.ticks() + shared.patience_ticks();
+            let opened = deadline(&shared.handle, end, open).await;
+            let result = match opened {
+                Ok(Ok(client)) => shared.drive(number, client).await,
+                Ok(Err(error)) => Err(error),
+                Err(_) => Err(Error::Silence { seconds: shared.patience_s }),
+            };
+            shared.alive.set(shared.alive.get() - 1);
+            if let Err(error) = result {
+                shared.failed.borrow_mut().get_or_insert(error);
+            }
+        });
+    }
+
+    /// Lets all connections log in; `max_at_once` is not limited, because servers queue by
+    /// themselves.
+    ///
+    /// # Errors
+    /// The first that could not.
+    pub fn connect(&self, stop: &AtomicBool) -> Result<(), Error> {
+        while self.shared.gate.waiting() < self.shared.alive.get() {
+            self.turn(STEP_MS, stop)?;
+            if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                break;
+            }
+        }
+        self.check()
+    }
+
+    /// Opens the gate: requests are sent from now on, at `arrivals` or, without, in a closed loop.
+    pub fn start(&self, arrivals: Option<Arrivals>) {
+        *self.shared.arrivals.borrow_mut() = arrivals;
+        self.shared.gate.open();
+    }
+
+    /// Works for some milliseconds, or until `stop`, and gives what ended to `visit`, in the order
+    /// of the ends.
+    ///
+    /// # Errors
+    /// The first connection that failed; what ended before is visited first.
+    pub fn run(
+        &self,
+        milliseconds: u64,
+        stop: &AtomicBool,
+        mut visit: impl FnMut(&Ended),
+    ) -> Result<(), Error> {
+        let turned = self.turn(milliseconds, stop);
+        self.shared.ended.borrow_mut().drain(..).for_each(|ended| visit(&ended));
+        turned?;
+        self.check()
+    }
+
+    /// Lets every connection end its request and say goodbye, for a second at most.
+    pub fn close(&self) {
+        self.shared.closing.set(true);
+        self.shared.gate.open();
+        // Whoever is not through by then is cut off.
+        let _ = self.turn(CLOSING_MS, &self.stop);
+    }
+
+    /// What was counted so far.
+    pub fn totals(&self) -> Totals {
+        self.shared.totals.get()
+    }
+
+    /// How many connections work.
+    pub fn alive(&self) -> usize {
+        self.shared.alive.get()
+    }
+
+    fn turn(&self, milliseconds: u64, stop: &AtomicBool) -> Result<(), Error> {
+        let clock = self.shared.clock;
+        let until = clock.ticks() + clock.ticks_of_ns(milliseconds * 1_000_000);
+        self.worker.run(until, stop).map_err(|error| Error::Wire(error.into()))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.shared.look_for_silence();
+        self.shared.failed.borrow_mut().take().map_or(Ok(()), Err)
+    }
+}
+
+const STEP_MS: u64 = 10;
+const CLOSING_MS: u64 = 1000;
+
+impl Shared {
+    fn patience_ticks(&self) -> u64 {
+        self.clock.ticks_of_ns(self.patience_s * 1_000_000_000)
+    }
+
+    /// Once a second: has anybody waited for an answer for too long?
+    fn look_for_silence(&self) {
+        let now = self.clock.ticks();
+        if now.saturating_sub(self.checked_at.get()) < self.clock.hz() {
+            return;
+        }
+        self.checked_at.set(now);
+        let asked_at = self.asked_at.borrow();
+        let oldest = asked_at.iter().copied().filter(|at| *at > 0).min();
+        if oldest.is_some_and(|at| now.saturating_sub(at) > self.patience_ticks()) {
+            let silence = Error::Silence { seconds: self.patience_s };
+            self.failed.borrow_mut().get_or_insert(silence);
+        }
+    }
+
+    async fn drive<C: Client>(&self, number: usize, mut client: C) -> Result<(), Error> {
+        self.gate.pass().await;
+        while !self.closing.get() {
+            let intended = self.next(&mut client).await;
+            if self.closing.get() {
+                break;
+            }
+            let sent = self.clock.ticks();
+            self.asked_at.borrow_mut()[number] = sent;
+            let carried = client.carry_out().await?;
+            let end = self.clock.ticks();
+            self.asked_at.borrow_mut()[number] = 0;
+            let ended = Ended {
+                intended: intended.min(sent),
+                sent,
+                end,
+                kind: carried.kind,
+                operations: carried.operations,
+                is_error: carried.is_error,
+            };
+            self.ended.borrow_mut().push(ended);
+            let mut totals = self.totals.get();
+            totals.requests += 1;
+            totals.operations += u64::from(carried.operations);
+            totals.retries.add(carried.retries);
+            self.totals.set(totals);
+        }
+        client.close().await;
+        Ok(())
+    }
+
+    /// Waits until the next request is to be sent; when that was meant to be.
+    async fn next<C: Client>(&self, client: &mut C) -> u64 {
+        let drawn = self.arrivals.borrow_mut().as_mut().map(Arrivals::take);
+        let at = match drawn {
+            Some(at) => at,
+            None => {
+                let (now, wait_ns) = (self.clock.ticks(), client.wait_ns());
+                if wait_ns == 0 {
+                    return now;
+                }
+                now + self.clock.ticks_of_ns(wait_ns)
+            }
+        };
+        sleep_until(&self.handle, at).await;
+        at
+    }
+}
