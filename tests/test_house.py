@@ -27,6 +27,7 @@ ORDER = (
     "record",
     "bench",
     "report",
+    "load",
     "api",
     "__init__",
     "cli",

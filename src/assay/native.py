@@ -139,8 +139,18 @@ class State(Message):
     faults: list[str] = []
 
 
+class LoadResult(Message):
+    """What is said of load on a server; histograms as everywhere, in ns."""
+
+    connections: int
+    service: str
+    lateness: str
+    cpu_us_per_operation: float
+    ended_by: str | None
+
+
 class Result(Message):
-    """What an `engine` or `micro` run measured."""
+    """What an `engine`, `micro` or `load` run measured."""
 
     complete: bool
     window_s: float
@@ -158,6 +168,7 @@ class Result(Message):
     memory: Memory
     cpus: list[CpuShare]
     state: State
+    load: LoadResult | None = None
 
 
 class Function(Message):

@@ -32,14 +32,15 @@ CLOCK_STEP_MS = 20.0
 def void_reason(measured: Measured) -> str:
     """Why a run cannot count, or nothing. All reasons that hold are named."""
     health = measured.health
-    reasons = [*_client(health), *_machine(health)]
+    reasons = [*client_limits(health), *_machine(health)]
     if measured.errors > ERRORS * measured.operations:
         share = measured.errors / max(measured.operations, 1)
         reasons.append(f"{100 * share:.2g} % of operations failed")
     return "; ".join(reasons)
 
 
-def _client(health: Mapping[str, Any]) -> list[str]:
+def client_limits(health: Mapping[str, Any]) -> list[str]:
+    """Why the client, and not the server, was the limit; empty if it was not."""
     reasons = []
     busiest, idle = health["busiest_thread"], health["server_idle"]
     if busiest is not None and busiest > BUSIEST_CLIENT and idle > SERVER_IDLE:

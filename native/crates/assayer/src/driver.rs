@@ -28,12 +28,23 @@ pub struct Done {
     pub end_ticks: u64,
     /// Index into the unit's kinds.
     pub kind: usize,
-    /// How many operations the time is divided by.
+    /// How many operations it is. The time is divided by it, except for what is sent.
     pub operations: u64,
     /// Whether it failed.
     pub is_error: bool,
     /// Carried out like any other, and not counted.
     pub is_extra: bool,
+    /// For what is sent to a server: when it was sent, and whether it could have been sent in time.
+    pub sent: Option<Sent>,
+}
+
+/// When a request was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Clock ticks.
+    pub ticks: u64,
+    /// Whether its connection was idle when it was due, so that any lateness is the client's.
+    pub was_idle: bool,
 }
 
 /// What a unit has counted since it was made.
@@ -232,11 +243,18 @@ impl<'a> Worker<'a> {
             return true;
         }
         let since = done.since.unwrap_or(last);
-        let ns = self.clock.ns_between(since, done.end_ticks) / done.operations;
+        // Operations of a pipeline were all waited for as long as the last.
+        let shared = if done.sent.is_some() { 1 } else { done.operations };
+        let ns = self.clock.ns_between(since, done.end_ticks) / shared;
         // An extra takes every step that an operation takes, and counts zero times: of n + 1
         // operations one is missing, and nothing else differs, not even a branch.
         let counted = done.operations * u64::from(!done.is_extra);
         self.recording.record(done.kind, ns, counted, done.is_error);
+        if let Some(sent) = done.sent {
+            let service_ns = self.clock.ns_between(sent.ticks, done.end_ticks);
+            let late_ns = self.clock.ns_between(since, sent.ticks);
+            self.recording.record_send(service_ns, sent.was_idle.then_some(late_ns), counted);
+        }
         self.operations += counted;
         false
     }

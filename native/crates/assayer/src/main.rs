@@ -34,6 +34,8 @@ enum Verb {
     Engine,
     /// Run one primitive alone: a lock, or a checksum.
     Micro,
+    /// Put load on a server.
+    Load,
     /// Say what this host is and what can be measured on it.
     Facts,
     /// Count the instructions of functions in an executable.
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     let result = verbs::read_request().and_then(|request| match verb {
         Verb::Engine => verbs::engine::run(request, &mut output),
         Verb::Micro => verbs::micro::run(request, &mut output),
+        Verb::Load => verbs::load::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),
         Verb::Census => verbs::census::run(request, &mut output),
     });

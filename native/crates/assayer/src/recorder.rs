@@ -38,12 +38,39 @@ pub struct Recording {
     pub by_kind: Vec<Latencies>,
     /// Operations that failed; they are part of the histograms too.
     pub errors: u64,
+    /// What is known of operations that are sent to a server.
+    pub sends: Option<Box<Sends>>,
+}
+
+/// How requests were sent, and what the server took for them.
+pub struct Sends {
+    /// From the send to the answer.
+    pub service: Latencies,
+    /// How long after the intended time they were sent, where the connection was idle by then.
+    pub lateness: Latencies,
+}
+
+impl Sends {
+    fn new() -> Box<Self> {
+        Box::new(Self { service: empty(), lateness: empty() })
+    }
 }
 
 impl Recording {
     /// Nothing yet.
     pub fn new(kinds: usize) -> Self {
-        Self { by_kind: (0..kinds).map(|_| empty()).collect(), errors: 0 }
+        Self { by_kind: (0..kinds).map(|_| empty()).collect(), errors: 0, sends: None }
+    }
+
+    /// Records the sending of operations: what the server took, and how late they were if the
+    /// client was to blame.
+    #[inline]
+    pub fn record_send(&mut self, service_ns: u64, late_ns: Option<u64>, operations: u64) {
+        let sends = self.sends.get_or_insert_with(Sends::new);
+        sends.service.saturating_record_n(service_ns.max(1), operations);
+        if let Some(late_ns) = late_ns {
+            sends.lateness.saturating_record(late_ns.max(1));
+        }
     }
 
     /// Records operations that took `ns` each.
@@ -59,6 +86,13 @@ impl Recording {
             own.add(others).map_err(|error| anyhow!("adding histograms: {error}"))?;
         }
         self.errors += other.errors;
+        if let Some(others) = &other.sends {
+            let own = self.sends.get_or_insert_with(Sends::new);
+            let added = own.service.add(&others.service);
+            added
+                .and_then(|()| own.lateness.add(&others.lateness))
+                .map_err(|error| anyhow!("adding histograms: {error}"))?;
+        }
         Ok(())
     }
 

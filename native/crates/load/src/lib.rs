@@ -6,6 +6,8 @@
 
 pub mod arrivals;
 pub mod client;
+pub mod http;
+pub mod redis;
 pub mod station;
 
 pub use arrivals::{Arrivals, Rate};

@@ -24,6 +24,9 @@ pub struct Ended {
     pub kind: usize,
     /// Operations that it was.
     pub operations: u32,
+    /// Whether its connection was idle at the intended time, so that whatever it was sent later is
+    /// the client's doing.
+    pub was_idle: bool,
     /// Whether the server refused it for good.
     pub is_error: bool,
 }
@@ -166,6 +169,12 @@ impl Station {
         self.shared.totals.get()
     }
 
+    /// Nanoseconds that went into looking at the clock for the next time to send: CPU time that
+    /// is not work.
+    pub fn spun_ns(&self) -> u64 {
+        self.shared.clock.ns(self.worker.spun_ticks())
+    }
+
     /// How many connections work.
     pub fn alive(&self) -> usize {
         self.shared.alive.get()
@@ -209,7 +218,8 @@ impl Shared {
     async fn drive<C: Client>(&self, number: usize, mut client: C) -> Result<(), Error> {
         self.gate.pass().await;
         while !self.closing.get() {
-            let intended = self.next(&mut client).await;
+            let idle_since = self.clock.ticks();
+            let intended = self.next(idle_since, &mut client).await;
             if self.closing.get() {
                 break;
             }
@@ -224,6 +234,7 @@ impl Shared {
                 end,
                 kind: carried.kind,
                 operations: carried.operations,
+                was_idle: idle_since <= intended,
                 is_error: carried.is_error,
             };
             self.ended.borrow_mut().push(ended);
@@ -238,12 +249,12 @@ impl Shared {
     }
 
     /// Waits until the next request is to be sent; when that was meant to be.
-    async fn next<C: Client>(&self, client: &mut C) -> u64 {
+    async fn next<C: Client>(&self, now: u64, client: &mut C) -> u64 {
         let drawn = self.arrivals.borrow_mut().as_mut().map(Arrivals::take);
         let at = match drawn {
             Some(at) => at,
             None => {
-                let (now, wait_ns) = (self.clock.ticks(), client.wait_ns());
+                let wait_ns = client.wait_ns();
                 if wait_ns == 0 {
                     return now;
                 }

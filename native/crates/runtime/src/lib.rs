@@ -42,4 +42,4 @@ pub use error::RuntimeError;
 pub use gate::Gate;
 pub use listener::Listener;
 pub use time::{Elapsed, deadline, sleep_until};
-pub use worker::{Handle, Lateness, Worker};
+pub use worker::{Handle, Worker};

@@ -9,6 +9,8 @@
 //! SQL protocols share the interface [`sql::Session`], so that a workload is written once.
 
 pub mod error;
+pub mod http;
+pub mod resp;
 pub mod sql;
 pub mod target;
 

@@ -30,10 +30,6 @@ macro_rules! by_name {
     )+};
 }
 
-mod micro;
-
-pub use micro::*;
-
 by_name! {
     hint Hint;
     lock LockKind;
@@ -104,6 +100,12 @@ macro_rules! with_schedule {
         }
     };
 }
+
+mod load;
+mod micro;
+
+pub use load::*;
+pub use micro::*;
 
 with_schedule! {
     /// The request of `engine`.

@@ -172,7 +172,7 @@ pub struct Interval<'a> {
 pub struct Health {
     pub loader: &'static str,
     pub busiest_thread: Option<f64>,
-    pub late_sends: Option<u64>,
+    pub late_sends: Option<f64>,
     pub asked_per_s: Option<f64>,
     pub achieved_per_s: f64,
     pub server_idle: f64,
@@ -271,6 +271,28 @@ pub struct RunResult {
     pub memory: ResultMemory,
     pub cpus: Vec<CpuShare>,
     pub state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
+}
+
+/// What is said of load on a server.
+#[derive(Clone, Serialize)]
+pub struct Load {
+    pub connections: usize,
+    pub service: String,
+    pub lateness: String,
+    pub cpu_us_per_operation: f64,
+    pub ended_by: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct LoadManifest {
+    pub server: String,
+    pub connections: usize,
+    pub threads: usize,
+    pub cpus: Vec<Option<usize>>,
+    pub clock: Clock,
+    pub connect_s: f64,
 }
 
 #[derive(Serialize)]

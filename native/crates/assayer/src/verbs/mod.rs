@@ -4,6 +4,7 @@ pub mod census;
 pub mod engine;
 pub mod facts;
 mod hint;
+pub mod load;
 pub mod micro;
 
 use std::collections::BTreeMap;
@@ -117,6 +118,7 @@ fn result(
         },
         cpus: measured.cpus.iter().map(cpu_response).collect(),
         state: ending.state,
+        load: None,
     })
 }
 

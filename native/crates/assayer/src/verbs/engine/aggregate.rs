@@ -139,7 +139,15 @@ impl Unit for QueryUnit<'_> {
             self.wrong.fetch_add(1, Ordering::Relaxed);
         }
         let is_extra = self.extras.is_extra();
-        done.push(Done { since: None, end_ticks, kind: 0, operations: 1, is_error, is_extra });
+        done.push(Done {
+            since: None,
+            end_ticks,
+            kind: 0,
+            operations: 1,
+            is_error,
+            is_extra,
+            sent: None,
+        });
         Ok(())
     }
 

@@ -206,6 +206,7 @@ impl Unit for EngineUnit<'_> {
             operations: 1,
             is_error: completion.is_error,
             is_extra: completion.is_extra,
+            sent: None,
         }));
         Ok(())
     }

@@ -327,6 +327,7 @@ impl Unit for TransactionalUnit<'_> {
             operations: 1,
             is_error: ended.is_error,
             is_extra: ended.is_extra,
+            sent: None,
         }));
         Ok(())
     }

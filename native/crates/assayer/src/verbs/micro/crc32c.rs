@@ -141,6 +141,7 @@ impl Unit for CrcUnit<'_> {
                 operations: 1,
                 is_error: !is_right,
                 is_extra,
+                sent: None,
             });
         }
         Ok(())

@@ -170,6 +170,7 @@ impl Unit for FrameUnit<'_> {
                 operations,
                 is_error: !is_right,
                 is_extra: false,
+                sent: None,
             });
         }
         Ok(())

@@ -230,6 +230,7 @@ impl<L: RawLock> Unit for LockUnit<'_, L> {
                 operations,
                 is_error: false,
                 is_extra: false,
+                sent: None,
             });
             if !is_patient {
                 break;

@@ -1,0 +1,117 @@
+//! The request of `load`.
+
+use serde::Deserialize;
+
+use super::{
+    Schedule, default_interval_ms, default_pin, default_seed, default_threads, default_warmup_ms,
+    default_window_ms,
+};
+
+with_schedule! {
+    /// The request of `load`.
+    pub struct LoadRequest {
+        pub target: LoadTarget,
+        pub workload: LoadWorkload,
+        #[serde(default = "default_connections")]
+        pub connections: usize,
+        #[serde(default)]
+        pub rate: Option<LoadRate>,
+        #[serde(default = "default_patience_s")]
+        pub patience_s: u64,
+    }
+}
+
+fn default_connections() -> usize {
+    1
+}
+
+fn default_patience_s() -> u64 {
+    60
+}
+
+/// A server, and as whom.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadTarget {
+    pub protocol: LoadProtocol,
+    #[serde(default)]
+    pub host: String,
+    #[serde(default)]
+    pub port: u16,
+    /// A Unix socket, instead of host and port.
+    #[serde(default)]
+    pub socket: Option<String>,
+    #[serde(default)]
+    pub user: String,
+    #[serde(default)]
+    pub password: Option<String>,
+    #[serde(default)]
+    pub database: String,
+}
+
+/// What the server speaks.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadProtocol {
+    Mysql,
+    Postgresql,
+    Redis,
+    Http,
+}
+
+/// An open loop.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadRate {
+    pub per_s: f64,
+    #[serde(default)]
+    pub spacing: LoadSpacing,
+}
+
+/// How intended times follow each other.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadSpacing {
+    #[default]
+    Even,
+    Poisson,
+}
+
+/// What is asked of the server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LoadWorkload {
+    HttpGet {
+        #[serde(default = "default_path")]
+        path: String,
+    },
+    RedisGet(Redis),
+    RedisSet(Redis),
+}
+
+/// Keys and values of a Redis workload.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Redis {
+    #[serde(default = "default_keys")]
+    pub keys: u64,
+    #[serde(default = "default_value_bytes")]
+    pub value_bytes: usize,
+    #[serde(default = "default_pipeline")]
+    pub pipeline: u32,
+}
+
+fn default_path() -> String {
+    "/".to_owned()
+}
+
+fn default_keys() -> u64 {
+    1
+}
+
+fn default_value_bytes() -> usize {
+    3
+}
+
+fn default_pipeline() -> u32 {
+    1
+}

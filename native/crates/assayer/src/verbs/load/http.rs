@@ -1,0 +1,28 @@
+//! A file of an HTTP server.
+
+use assay_load::http::HttpClient;
+use assay_wire::Target;
+use assay_wire::http::HttpTarget;
+
+use super::measure;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::protocol::request::LoadRequest;
+
+/// Runs GET of one path.
+pub fn run(
+    request: &LoadRequest,
+    target: &Target,
+    path: &str,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let host = &request.target.host;
+    let host = match (host.is_empty(), request.target.port) {
+        (true, _) => "localhost".to_owned(),
+        (false, 80) => host.clone(),
+        (false, port) => format!("{host}:{port}"),
+    };
+    let file = HttpTarget::new(target.address.clone(), host, path)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    measure(request, target, &["get"], |handle, _| HttpClient::open(handle, file.clone()), output)
+}

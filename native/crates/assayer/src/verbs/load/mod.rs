@@ -1,0 +1,186 @@
+//! `load`: a workload against a server.
+
+mod http;
+mod redis;
+mod unit;
+
+use std::future::Future;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use assay_load::arrivals::Spacing;
+use assay_load::{Client, Error, Rate, Station};
+use assay_primitives::Clock;
+use assay_runtime::{Address, Handle};
+use assay_wire::Target;
+
+use self::unit::{Common, LoadUnit, SPUN};
+use super::{Ending, clock_response, own_build_id, result, typed};
+use crate::driver::{Unit, WorkerReport};
+use crate::failure::Failure;
+use crate::life;
+use crate::measure::{Measured, Measurement};
+use crate::output::Output;
+use crate::protocol::request::{LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload};
+use crate::protocol::response::{Checked, Health, Load, LoadManifest, Phase, Ready, State};
+use crate::recorder::{empty, encode};
+
+const CONNECTIONS_MAX: usize = 100_000;
+/// A send that is later than this is late.
+const LATE_NS: u64 = 1_000_000;
+
+/// Runs the verb.
+pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failure> {
+    let request: LoadRequest = typed(request)?;
+    let schedule = request.schedule();
+    schedule.validate()?;
+    check(&request, schedule.threads)?;
+    let target = target(&request.target)?;
+    let protocol = request.target.protocol;
+    match (&request.workload, protocol) {
+        (LoadWorkload::HttpGet { path }, LoadProtocol::Http) => {
+            http::run(&request, &target, path, output)
+        }
+        (LoadWorkload::RedisGet(workload), LoadProtocol::Redis) => {
+            redis::run(&request, &target, redis::Command::Get, workload, output)
+        }
+        (LoadWorkload::RedisSet(workload), LoadProtocol::Redis) => {
+            redis::run(&request, &target, redis::Command::Set, workload, output)
+        }
+        (workload, protocol) => {
+            let message = format!("{workload:?} cannot be asked of a server of {protocol:?}");
+            Err(Failure::usage(message))
+        }
+    }
+}
+
+fn check(request: &LoadRequest, threads: usize) -> Result<(), Failure> {
+    let connections = request.connections;
+    if !(threads..=CONNECTIONS_MAX).contains(&connections) {
+        return Err(Failure::usage(format!(
+            "connections is {connections}: must be from {threads} (one for each thread) to \
+             {CONNECTIONS_MAX}"
+        )));
+    }
+    match request.rate {
+        Some(rate) if !(rate.per_s.is_finite() && rate.per_s > 0.0) => {
+            Err(Failure::usage(format!("rate.per_s is {}: must be above 0", rate.per_s)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn target(asked: &LoadTarget) -> Result<Target, Failure> {
+    let address = match &asked.socket {
+        Some(path) => Address::unix(path),
+        None => Address::tcp(&asked.host, asked.port).map_err(|error| Failure::Missing {
+            message: error.to_string(),
+            next: "check the host's name".to_owned(),
+        })?,
+    };
+    let LoadTarget { user, password, database, .. } = asked.clone();
+    Ok(Target { address, user, password, database })
+}
+
+fn rate(request: &LoadRequest) -> Option<Rate> {
+    request.rate.map(|rate| Rate {
+        per_s: rate.per_s,
+        spacing: match rate.spacing {
+            LoadSpacing::Even => Spacing::Even,
+            LoadSpacing::Poisson => Spacing::Poisson,
+        },
+    })
+}
+
+/// Measures a workload: `open` makes the client of a connection.
+fn measure<C: Client, F: Future<Output = Result<C, Error>> + 'static>(
+    request: &LoadRequest,
+    target: &Target,
+    kinds: &[&'static str],
+    open: impl Fn(Handle, usize) -> F + Sync,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (schedule, clock) = (request.schedule(), Clock::calibrated());
+    let (threads, seed, connections) = (schedule.threads, schedule.seed, request.connections);
+    let ended_by = Mutex::default();
+    let common = Common { clock, rate: rate(request), threads, seed, ended_by };
+    let cpus = schedule.cpus();
+    let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds, clock };
+    if request.check_only {
+        return output.write("checked", &Checked {});
+    }
+    output.write("phase", &Phase { name: "load" })?;
+    let begun = Instant::now();
+    let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
+        let station = Station::new(clock, request.patience_s).map_err(anyhow::Error::from)?;
+        for number in (thread..connections).step_by(threads) {
+            station.add(open(station.handle(), number));
+        }
+        station.connect(life::stop_flag()).map_err(|error| Failure::Missing {
+            message: error.to_string(),
+            next: "check the address, the user and the password".to_owned(),
+        })?;
+        Ok(Box::new(LoadUnit { station, common: &common, thread, has_started: false }))
+    };
+    let ready = |output: &mut Output| {
+        let manifest = LoadManifest {
+            server: target.address.to_string(),
+            connections,
+            threads,
+            cpus: cpus.clone(),
+            clock: clock_response(&clock),
+            connect_s: begun.elapsed().as_secs_f64(),
+        };
+        let build_id = own_build_id()?;
+        let pid = std::process::id();
+        output.write("ready", &Ready { verb: "load", pid, build_id: &build_id, manifest })
+    };
+    let measured = measurement.run(make_unit, ready, output)?;
+    output.write("health", &health(&measured, &common))?;
+    let state = State { records: None, checksum_ok: true, faults: Vec::new() };
+    let ending = Ending { latency_of: "operations", ran: Vec::new(), memory: None, state };
+    let mut result = result(&measurement, &measured, ending)?;
+    result.load = Some(load(&measured, &common, connections)?);
+    output.write("result", &result)
+}
+
+/// The client's view of its own health.
+fn health(measured: &Measured, common: &Common) -> Health {
+    let idle = measured.cpus.iter().map(|cpu| cpu.idle).sum::<f64>();
+    let idle = idle / measured.cpus.len().max(1) as f64;
+    let busiest = measured.reports.iter().map(|it| work_s(it) / measured.window_s.max(1e-9));
+    let sends = measured.recording.sends.as_ref();
+    let late = sends.filter(|sends| !sends.lateness.is_empty()).map(|sends| {
+        let lateness = &sends.lateness;
+        1.0 - lateness.count_between(0, LATE_NS) as f64 / lateness.len() as f64
+    });
+    Health {
+        loader: "client",
+        busiest_thread: busiest.max_by(f64::total_cmp),
+        late_sends: late.filter(|_| common.rate.is_some()),
+        asked_per_s: common.rate.map(|rate| rate.per_s),
+        // A server elsewhere is not seen; one here may use every CPU.
+        server_idle: idle,
+        ..measured.health
+    }
+}
+
+/// CPU seconds of a worker without those in which it only waited for a time.
+fn work_s(report: &WorkerReport) -> f64 {
+    let spun = report.counts.counters.iter().find(|(name, _)| *name == SPUN);
+    (report.cpu_s - spun.map_or(0.0, |(_, ns)| *ns as f64 / 1e9)).max(0.0)
+}
+
+fn load(measured: &Measured, common: &Common, connections: usize) -> Result<Load, Failure> {
+    let nothing = empty();
+    let sends = measured.recording.sends.as_ref();
+    let cpu_s: f64 = measured.reports.iter().map(work_s).sum();
+    let operations = measured.recording.operations().max(1);
+    Ok(Load {
+        connections,
+        service: encode(sends.map_or(&nothing, |sends| &sends.service))?,
+        lateness: encode(sends.map_or(&nothing, |sends| &sends.lateness))?,
+        cpu_us_per_operation: cpu_s * 1e6 / operations as f64,
+        ended_by: common.ended_by.lock().ok().and_then(|mut reason| reason.take()),
+    })
+}

@@ -1,0 +1,92 @@
+//! A station as a unit of the measurement.
+
+use std::sync::Mutex;
+
+use assay_load::{Arrivals, Rate, Station};
+use assay_primitives::Clock;
+
+use crate::driver::{Counts, Done, Sent, Unit};
+use crate::failure::Failure;
+use crate::life;
+
+/// How long a station works between two looks at what ended.
+const TURN_MS: u64 = 10;
+
+/// The counter of time that went into waiting for times.
+pub const SPUN: &str = "spun_ns";
+
+/// What the threads of one load share.
+pub struct Common {
+    pub clock: Clock,
+    pub rate: Option<Rate>,
+    pub threads: usize,
+    pub seed: u64,
+    /// What ended the run early.
+    pub ended_by: Mutex<Option<String>>,
+}
+
+/// One thread's connections.
+pub struct LoadUnit<'a> {
+    pub station: Station,
+    pub common: &'a Common,
+    pub thread: usize,
+    pub has_started: bool,
+}
+
+impl LoadUnit<'_> {
+    fn start(&mut self) {
+        let Common { clock, rate, threads, seed, .. } = *self.common;
+        let now = clock.ticks();
+        let arrivals = rate.map(|rate| Arrivals::new(rate, self.thread, threads, now, clock, seed));
+        self.station.start(arrivals);
+        self.has_started = true;
+    }
+}
+
+impl Unit for LoadUnit<'_> {
+    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+        if !self.has_started {
+            self.start();
+        }
+        let result = self.station.run(TURN_MS, life::stop_flag(), |ended| {
+            done.push(Done {
+                since: Some(ended.intended),
+                end_ticks: ended.end,
+                kind: ended.kind,
+                operations: ended.operations.into(),
+                is_error: ended.is_error,
+                is_extra: false,
+                sent: Some(Sent { ticks: ended.sent, was_idle: ended.was_idle }),
+            });
+        });
+        if let Err(error) = result {
+            // The run ends with what was measured.
+            if let Ok(mut ended_by) = self.common.ended_by.lock() {
+                ended_by.get_or_insert(error.to_string());
+            }
+            life::request_stop();
+        }
+        Ok(())
+    }
+
+    fn counts(&self) -> Counts {
+        let totals = self.station.totals();
+        Counts {
+            counters: vec![
+                ("requests", totals.requests),
+                (SPUN, self.station.spun_ns()),
+                ("retries.deadlock", totals.retries.deadlocks.into()),
+                ("retries.conflict", totals.retries.conflicts.into()),
+                ("retries.lock_timeout", totals.retries.lock_timeouts.into()),
+            ],
+            executed: totals.operations,
+            ..Counts::default()
+        }
+    }
+}
+
+impl Drop for LoadUnit<'_> {
+    fn drop(&mut self) {
+        self.station.close();
+    }
+}

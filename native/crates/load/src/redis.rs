@@ -1,0 +1,135 @@
+//! Single commands of Redis, as `redis-benchmark` sends them.
+
+use assay_runtime::Handle;
+use assay_wire::resp::Session;
+use assay_wire::resp::codec;
+use assay_wire::{Target, WireError};
+use assay_workload::random::Random;
+
+use crate::client::{Carried, Client, Error, Retries};
+
+/// Which command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Reads a value; one that is not there is an answer like any other.
+    Get,
+    /// Writes a value.
+    Set,
+}
+
+impl Command {
+    /// The kind of operation, in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Set => "set",
+        }
+    }
+
+    fn word(self) -> &'static [u8] {
+        match self {
+            Self::Get => b"GET",
+            Self::Set => b"SET",
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commands {
+    /// Which command.
+    pub command: Command,
+    /// Different keys, drawn uniformly.
+    pub keys: u64,
+    /// Bytes of values that are written.
+    pub value_bytes: usize,
+    /// Commands sent in one go.
+    pub pipeline: u32,
+}
+
+/// Draws of other purposes are independent of these.
+const PURPOSE: u64 = 0x7265_6469_7300_0000;
+/// `key:` and twelve digits, as `redis-benchmark` names keys.
+const KEY_BYTES: usize = 16;
+
+/// One connection's commands.
+pub struct RedisClient {
+    session: Session,
+    commands: Commands,
+    random: Random,
+    value: Vec<u8>,
+    batch: Vec<u8>,
+}
+
+impl RedisClient {
+    /// Connects and logs in. Connections are told apart by `number`.
+    ///
+    /// # Errors
+    /// Those of [`Session::open`].
+    pub async fn open(
+        handle: Handle,
+        target: Target,
+        commands: Commands,
+        seed: u64,
+        number: usize,
+    ) -> Result<Self, Error> {
+        let session = Session::open(&handle, &target).await?;
+        let random = Random::new(seed, PURPOSE + number as u64);
+        let value = vec![b'x'; commands.value_bytes];
+        let mut client = Self { session, commands, random, value, batch: Vec::new() };
+        client.draw();
+        Ok(client)
+    }
+
+    /// Encodes the next batch.
+    fn draw(&mut self) {
+        let Commands { command, keys, pipeline, .. } = self.commands;
+        self.batch.clear();
+        for _ in 0..pipeline {
+            let key = key(self.random.below(keys));
+            match command {
+                Command::Get => codec::command(&mut self.batch, &[command.word(), &key]),
+                Command::Set => {
+                    codec::command(&mut self.batch, &[command.word(), &key, &self.value]);
+                }
+            }
+        }
+    }
+}
+
+fn key(number: u64) -> [u8; KEY_BYTES] {
+    let mut key = *b"key:000000000000";
+    let mut left = number;
+    for digit in key[4..].iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    key
+}
+
+impl Client for RedisClient {
+    async fn carry_out(&mut self) -> Result<Carried, Error> {
+        let operations = self.commands.pipeline;
+        let result = self.session.exchange(&self.batch, operations as usize, |_| ()).await;
+        let is_error = match result {
+            Ok(()) => false,
+            Err(WireError::Server { .. }) => true,
+            Err(error) => return Err(error.into()),
+        };
+        if self.commands.keys > 1 {
+            self.draw();
+        }
+        Ok(Carried { kind: 0, operations, retries: Retries::default(), is_error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_twelve_digits() {
+        assert_eq!(&key(0), b"key:000000000000");
+        assert_eq!(&key(120_034), b"key:000000120034");
+    }
+}

@@ -1,0 +1,122 @@
+"""`assay load`: a workload against a server that somebody started."""
+
+from __future__ import annotations
+
+import json as json_
+from typing import Any
+
+import typer
+
+from assay._errors import ExitCode, InputError
+from assay._units import format_quantity, parse_duration
+from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.load import (
+    Load,
+    find_limit,
+    parse_promise,
+    parse_url,
+    run_load,
+    second_line,
+    summary_lines,
+)
+from assay.report import Line
+
+
+@guarded
+def command(
+    workload: str = typer.Argument(..., help="What to ask: redis-get, http-get, ..."),
+    to: str = typer.Option(
+        ..., "--to", help="The server: mysql://, postgresql://, redis://, http://", metavar="URL"
+    ),
+    set_: list[str] = typer.Option(
+        [], "--set", help="An option of the workload: pipeline=16", metavar="K=V"
+    ),
+    connections: int = typer.Option(1, min=1, help="Connections, shared out among the threads."),
+    threads: int = typer.Option(1, min=1, help="Threads of the client, one event loop each."),
+    rate: float = typer.Option(
+        None, help="Requests a second, sent whatever the server does (open loop)."
+    ),
+    poisson: bool = typer.Option(False, "--poisson", help="Random distances between sends."),
+    time: str = typer.Option("10s", help="How long to measure."),
+    warmup: str = typer.Option("1s", help="How long to run before that."),
+    seed: int = typer.Option(1, help="Seed of everything that is drawn."),
+    limit: str = typer.Option(
+        None, "--find-limit", help="Search the highest rate that keeps this.", metavar="p99<5ms"
+    ),
+    json: bool = JSON_OPTION,
+) -> ExitCode | None:
+    """Put load on a server and say what it did, and whether the client was the limit.
+
+    Latencies count from when a request was meant to be sent; the service time, from
+    when it was sent, stands beside them.
+
+    Example: assay load redis-get --to redis://127.0.0.1:6379 --connections 50 --rate 20000
+    """
+    load = Load(
+        target=parse_url(to),
+        workload=workload,
+        options=_options(set_),
+        connections=connections,
+        threads=threads,
+        rate=rate,
+        poisson=poisson,
+        time_s=_seconds(time),
+        warmup_s=_seconds(warmup),
+        seed=seed,
+    )
+    if limit is not None:
+        return _limit(load, limit, json)
+    console = story()
+    summary = run_load(load, lambda interval: console.print(second_line(interval)))
+    if json:
+        tell_json(summary.as_json())
+    else:
+        tell(summary_lines(summary))
+    return ExitCode.VOID if summary.void else None
+
+
+def _limit(load: Load, text: str, json: bool) -> ExitCode | None:
+    if load.rate is not None:
+        raise InputError("--find-limit looks for the rate: drop --rate")
+    promise, console = parse_promise(text), story()
+
+    def told(summary: Any, is_kept: bool) -> None:
+        asked = summary.asked_per_s
+        what = "closed loop" if asked is None else format_quantity(asked, "op/s")
+        found = format_quantity(summary.latency_ns[f"{promise.quantile:g}"], "ns")
+        console.print(f"{what:>12s}  {found:>10s}  {'kept' if is_kept else 'not kept'}")
+
+    found = find_limit(load, promise, told)
+    if json:
+        runs = [summary.as_json() for summary in found.runs]
+        tell_json({"promise": str(promise), "rate": found.rate, "runs": runs})
+    elif found.rate:
+        tell([Line(f"{promise} is kept up to {format_quantity(found.rate, 'op/s')}", "green")])
+    else:
+        tell([Line(f"{promise} was kept at no rate that was tried", "red")])
+    return None if found.rate else ExitCode.NO
+
+
+def _options(texts: list[str]) -> dict[str, Any]:
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set {text!r} is not NAME=VALUE", next_step="--set pipeline=16")
+        try:
+            found[name] = json_.loads(value)
+        except json_.JSONDecodeError:
+            found[name] = value
+    return found
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("load")(command)

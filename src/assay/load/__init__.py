@@ -1,0 +1,24 @@
+"""Load on a server that somebody started: what `assay load` does, for Python too.
+
+`run_load` runs one workload once; `find_limit` looks for the highest rate that
+keeps a promise about latency. Both are thin over `assayer load`.
+"""
+
+from assay.load.limit import Limit, Promise, find_limit, parse_promise
+from assay.load.run import Load, run_load
+from assay.load.summary import Summary, second_line, summary_lines
+from assay.load.url import Target, parse_url
+
+__all__ = [
+    "Limit",
+    "Load",
+    "Promise",
+    "Summary",
+    "Target",
+    "find_limit",
+    "parse_promise",
+    "parse_url",
+    "run_load",
+    "second_line",
+    "summary_lines",
+]

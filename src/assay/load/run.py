@@ -1,0 +1,87 @@
+"""One run of a workload against a server: the request, and the messages that come back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay._errors import InputError, RunError
+from assay.load.summary import Summary
+from assay.load.url import Target
+from assay.native import Health, Interval, Ready, Result, Session
+
+SECOND_MS = 1000
+
+
+@dataclass(frozen=True)
+class Load:
+    """What to run. Times in seconds, `rate` in requests a second; None is a closed loop."""
+
+    target: Target
+    workload: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    connections: int = 1
+    threads: int = 1
+    rate: float | None = None
+    poisson: bool = False
+    time_s: float = 10.0
+    warmup_s: float = 1.0
+    seed: int = 1
+    patience_s: int = 60
+    pin: bool = False
+
+    def request(self) -> dict[str, Any]:
+        """The request to `assayer load`."""
+        if self.threads > self.connections:
+            raise InputError(
+                f"{self.threads} threads are more than the {self.connections} connections",
+                next_step="take at least as many --connections as --threads",
+            )
+        workload = {"kind": self.workload, **self.options}
+        if self.target.protocol == "http":
+            workload.setdefault("path", self.target.path)
+        spacing = "poisson" if self.poisson else "even"
+        return {
+            "target": self.target.request(),
+            "workload": workload,
+            "connections": self.connections,
+            "rate": None if self.rate is None else {"per_s": self.rate, "spacing": spacing},
+            "patience_s": self.patience_s,
+            "threads": self.threads,
+            "pin": self.pin,
+            "seed": self.seed,
+            "warmup_ms": round(self.warmup_s * 1000),
+            "window_ms": round(self.time_s * 1000),
+            "interval_ms": SECOND_MS,
+        }
+
+
+def run_load(
+    load: Load, each_second: Callable[[Interval], None] = lambda interval: None
+) -> Summary:
+    """Run it; `each_second` sees every interval as it ends.
+
+    Raises InputError, MissingError (no such server, login refused) and RunError.
+    A server that dies meanwhile raises nothing: the summary has what was measured,
+    and is void.
+    """
+    session = Session("load", load.request(), log=sys.stderr.fileno())
+    ready = health = result = None
+    try:
+        for message in session.messages():
+            match message:
+                case Ready():
+                    ready = message
+                case Interval():
+                    each_second(message)
+                case Health():
+                    health = message
+                case Result():
+                    result = message
+    finally:
+        session.stop()
+    if ready is None or health is None or result is None or result.load is None:
+        raise RunError("assayer load ended without saying how it went")
+    return Summary.of(ready, health, result)
