@@ -24,7 +24,8 @@ PACKAGES = {
     "initdb": "postgresql", "postgres": "postgresql", "pgbench": "postgresql",
     "pg_isready": "postgresql", "psql": "postgresql", "redis-server": "redis-server",
     "nginx": "nginx-light",
-    "redis-benchmark": "redis-tools", "sysbench": "sysbench", "wrk": "wrk",
+    "redis-benchmark": "redis-tools", "redis-cli": "redis-tools",
+    "sysbench": "sysbench", "wrk": "wrk",
 }  # fmt: skip
 """Debian packages of programs."""
 

@@ -1,0 +1,70 @@
+"""Addresses as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay._errors import InputError
+from assay.load import Target, parse_url
+
+NOTHING: dict[str, str] = {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "mysql://ann:s%40y@db.example:3307/shop",
+            Target("mysql", "db.example", 3307, None, "ann", "s@y", "shop", "/shop"),
+        ),
+        (
+            "mariadb://127.0.0.1/shop",
+            Target("mysql", "127.0.0.1", 3306, None, "root", None, "shop", "/shop"),
+        ),
+        (
+            "postgresql://ann@/shop?host=/run/pg",
+            Target("postgresql", "", 5432, "/run/pg/.s.PGSQL.5432", "ann", None, "shop",
+                   "/shop?host=/run/pg"),
+        ),
+        (
+            "redis://:secret@[::1]:7000/3",
+            Target("redis", "::1", 7000, None, "", "secret", "3", "/3"),
+        ),
+        (
+            "http://host:8080/a/b?c=d",
+            Target("http", "host", 8080, None, "", None, "", "/a/b?c=d"),
+        ),
+    ],
+)  # fmt: skip
+def test_each_part_of_a_url_is_found(text: str, expected: Target):
+    """Names, ports, sockets, users, passwords, databases and paths."""
+    assert parse_url(text, NOTHING) == expected
+
+
+def test_a_password_may_come_from_the_environment_and_is_never_shown():
+    """The URL's own goes first, and neither is in any text about the target."""
+    environment = {"ASSAY_PASSWORD": "hidden"}
+    assert parse_url("mysql://ann@host/shop", environment).password == "hidden"
+    own = parse_url("mysql://ann:word@host/shop", environment)
+    assert own.password == "word"
+    assert "word" not in repr(own)
+    assert "word" not in str(own)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("oracle://ann:word@host/shop", "'oracle' is not one of"),
+        ("mysql:///shop", "neither a host nor a socket"),
+        ("mysql://host:port/shop", "ort"),
+        ("mysql://host/shop?sokcet=/x", "'sokcet' is not known"),
+        ("127.0.0.1:3306", "is not one of"),
+    ],
+)
+def test_a_wrong_url_is_refused_with_the_reason_and_without_its_password(text: str, why: str):
+    """What, where, what next."""
+    with pytest.raises(InputError) as refused:
+        parse_url(text, NOTHING)
+    assert why in refused.value.message
+    assert "word" not in refused.value.message
+    assert "mysql://" in refused.value.next_step
