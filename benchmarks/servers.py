@@ -20,7 +20,8 @@ from pathlib import Path
 
 PATIENCE_S = 60
 PACKAGES = {
-    "mariadbd": "mariadb-server-core", "mariadb-install-db": "mariadb-server-core",
+    "mariadbd": "mariadb-server-core", "mariadb": "mariadb-client-core",
+    "mariadb-install-db": "mariadb-server-core",
     "initdb": "postgresql", "postgres": "postgresql", "pgbench": "postgresql",
     "pg_isready": "postgresql", "psql": "postgresql", "redis-server": "redis-server",
     "nginx": "nginx-light",
@@ -160,8 +161,8 @@ def mariadb(buffer_pool: str = "256M") -> Iterator[Server]:
                "--auth-root-authentication-method=normal", "--skip-test-db"], folder)  # fmt: skip
         init = folder / "init.sql"
         init.write_text(
-            "CREATE DATABASE IF NOT EXISTS `load`; CREATE USER IF NOT EXISTS `load`@`%`;\n"
-            "GRANT ALL ON `load`.* TO `load`@`%`; GRANT PROCESS ON *.* TO `load`@`%`;\n"
+            "CREATE DATABASE IF NOT EXISTS `load`;\nCREATE USER IF NOT EXISTS `load`@`%`;\n"
+            "GRANT ALL ON `load`.* TO `load`@`%`;\nGRANT PROCESS ON *.* TO `load`@`%`;\n"
         )
         command = [find("mariadbd"), "--no-defaults", f"--datadir={data}", f"--port={port}",
                    "--bind-address=127.0.0.1", f"--socket={folder}/socket", f"--init-file={init}",

@@ -171,6 +171,21 @@ class Result(Message):
     load: LoadResult | None = None
 
 
+class Loading(Message):
+    """How far a server's data are loaded, in rows."""
+
+    rows: int
+    of: int
+
+
+class DataState(Message):
+    """A server's data after they were made, checked or removed, and what is wrong with them."""
+
+    rows: int
+    seconds: float
+    faults: list[str]
+
+
 class Function(Message):
     """The census of one function: its name and how often it holds each instruction."""
 
@@ -199,6 +214,7 @@ class Failure(Message):
 _TYPES: dict[str, type[Message]] = {
     "ready": Ready,
     "checked": Checked,
+    "loading": Loading,
     "phase": Phase,
     "interval": Interval,
     "health": Health,
@@ -256,8 +272,10 @@ class Session:
         log: IO[bytes] | int = subprocess.DEVNULL,
         env: Mapping[str, str] | None = None,
         executable: Path | None = None,
+        result_type: type[Message] | None = None,
     ) -> None:
-        self._result_type: type[Message] = {"census": Census, "facts": Facts}.get(verb, Result)
+        of_verb: dict[str, type[Message]] = {"census": Census, "facts": Facts}
+        self._result_type = result_type or of_verb.get(verb, Result)
         self.process = subprocess.Popen(
             [str(executable or find_assayer()), verb],
             stdin=subprocess.PIPE,

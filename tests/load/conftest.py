@@ -20,3 +20,10 @@ def nginx() -> Iterator[servers.Server]:
     """An nginx with a file of 512 bytes."""
     with servers.nginx() as server:
         yield server
+
+
+@pytest.fixture(scope="session", params=["mariadb", "postgresql"])
+def sql(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
+    """One SQL server after the other."""
+    with getattr(servers, request.param)() as server:
+        yield server

@@ -12,14 +12,21 @@ from assay._units import format_quantity, parse_duration
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.load import (
     Load,
+    check,
+    clean,
     find_limit,
     parse_promise,
     parse_url,
+    prepare,
     run_load,
     second_line,
     summary_lines,
 )
+from assay.native import Loading
 from assay.report import Line
+
+CHECKED = ("tpcc",)
+"""Workloads whose data are checked after a run."""
 
 
 @guarded
@@ -40,6 +47,10 @@ def command(
     time: str = typer.Option("10s", help="How long to measure."),
     warmup: str = typer.Option("1s", help="How long to run before that."),
     seed: int = typer.Option(1, help="Seed of everything that is drawn."),
+    prepare_: bool = typer.Option(
+        False, "--prepare", help="Make the data first; tables of these names are dropped."
+    ),
+    clean_: bool = typer.Option(False, "--clean", help="Take the data away at the end."),
     limit: str = typer.Option(
         None, "--find-limit", help="Search the highest rate that keeps this.", metavar="p99<5ms"
     ),
@@ -64,15 +75,39 @@ def command(
         warmup_s=_seconds(warmup),
         seed=seed,
     )
-    if limit is not None:
-        return _limit(load, limit, json)
+    console = story()
+    if prepare_:
+        state = prepare(load, lambda it: console.print(_loading(it)))
+        rate = format_quantity(state.rows / state.seconds, "rows/s")
+        console.print(f"loaded {state.rows} rows in {state.seconds:.1f} s: {rate}")
+    if load.time_s == 0:
+        return None
+    try:
+        return _limit(load, limit, json) if limit is not None else _run(load, json)
+    finally:
+        if clean_:
+            clean(load)
+
+
+def _run(load: Load, json: bool) -> ExitCode | None:
     console = story()
     summary = run_load(load, lambda interval: console.print(second_line(interval)))
     if json:
         tell_json(summary.as_json())
     else:
         tell(summary_lines(summary))
-    return ExitCode.VOID if summary.void else None
+    if load.workload not in CHECKED:
+        return ExitCode.VOID if summary.void else None
+    faults = check(load)
+    for fault in faults:
+        console.print(f"the data are not sound: {fault}", style="red")
+    if not faults:
+        console.print("the consistency conditions hold")
+    return ExitCode.NO if faults else ExitCode.VOID if summary.void else None
+
+
+def _loading(loading: Loading) -> str:
+    return f"{100 * loading.rows / max(loading.of, 1):5.0f} % of {loading.of} rows"
 
 
 def _limit(load: Load, text: str, json: bool) -> ExitCode | None:

@@ -5,7 +5,7 @@ keeps a promise about latency. Both are thin over `assayer load`.
 """
 
 from assay.load.limit import Limit, Promise, find_limit, parse_promise
-from assay.load.run import Load, run_load
+from assay.load.run import Load, check, clean, prepare, run_load
 from assay.load.summary import Summary, second_line, summary_lines
 from assay.load.url import Target, parse_url
 
@@ -15,9 +15,12 @@ __all__ = [
     "Promise",
     "Summary",
     "Target",
+    "check",
+    "clean",
     "find_limit",
     "parse_promise",
     "parse_url",
+    "prepare",
     "run_load",
     "second_line",
     "summary_lines",

@@ -10,7 +10,7 @@ from typing import Any
 from assay._errors import InputError, RunError
 from assay.load.summary import Summary
 from assay.load.url import Target
-from assay.native import Health, Interval, Ready, Result, Session
+from assay.native import DataState, Health, Interval, Loading, Ready, Result, Session
 
 SECOND_MS = 1000
 
@@ -85,3 +85,41 @@ def run_load(
     if ready is None or health is None or result is None or result.load is None:
         raise RunError("assayer load ended without saying how it went")
     return Summary.of(ready, health, result)
+
+
+def prepare(load: Load, each_second: Callable[[Loading], None] = lambda loading: None) -> DataState:
+    """Make the data that the workload needs; tables of its names are dropped first.
+
+    Raises as `run_load`, and RunError when what was loaded is not sound.
+    """
+    state = _act(load, "prepare", each_second)
+    if state.faults:
+        raise RunError(f"the data were not loaded as they should: {'; '.join(state.faults)}")
+    return state
+
+
+def check(load: Load) -> list[str]:
+    """What is wrong with the data, in words: TPC-C's consistency conditions, or missing rows."""
+    return _act(load, "check").faults
+
+
+def clean(load: Load) -> None:
+    """Take the workload's data away."""
+    _act(load, "clean")
+
+
+def _act(
+    load: Load, action: str, each_second: Callable[[Loading], None] = lambda loading: None
+) -> DataState:
+    request = {**load.request(), "action": action}
+    session = Session("load", request, log=sys.stderr.fileno(), result_type=DataState)
+    try:
+        for message in session.messages():
+            match message:
+                case Loading():
+                    each_second(message)
+                case DataState():
+                    return message
+    finally:
+        session.stop()
+    raise RunError(f"assayer load ended without saying how {action} went")

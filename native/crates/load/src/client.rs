@@ -54,6 +54,9 @@ pub enum Error {
     /// The server's data are not what the workload left there.
     #[error("the data are not as the workload left them: {0}")]
     Data(String),
+    /// Told to stop before it was done.
+    #[error("stopped before it was done")]
+    Stopped,
     /// Nobody answered for too long.
     #[error("no answer for {seconds} s: the server is gone, or half of the connection is")]
     Silence {

@@ -6,9 +6,12 @@
 
 pub mod arrivals;
 pub mod client;
-pub mod http;
-pub mod redis;
+pub mod clients;
+pub mod data;
+pub mod oltp;
 pub mod station;
+pub mod tpcc;
+pub mod ycsb;
 
 pub use arrivals::{Arrivals, Rate};
 pub use client::{Carried, Client, Error, Retries};

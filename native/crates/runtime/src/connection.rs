@@ -122,12 +122,13 @@ impl Connection {
         self.make_room();
         let room = self.buffer.capacity() - self.buffer.len();
         let read = rustix::io::read(&self.socket, rustix::buffer::spare_capacity(&mut self.buffer));
-        // Edge-triggered: a short read says that the socket is empty, and the next edge will come.
+        // Edge-triggered: a short read says that the socket is empty, and the next edge will come;
+        // unless the last one has told of the end already, which is read then.
         match read {
             Ok(0) => Poll::Ready(Err(RuntimeError::Closed)),
             Ok(bytes) => {
                 if bytes < room {
-                    self.note(|source| source.is_readable = false);
+                    self.note(|source| source.is_readable = source.is_ended);
                 }
                 self.traffic.received += bytes as u64;
                 Poll::Ready(Ok(()))

@@ -6,10 +6,10 @@ use std::collections::BinaryHeap;
 use std::future::Future;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use assay_primitives::Clock;
 use rustix::event::{Timespec, epoll};
@@ -21,6 +21,8 @@ use crate::slab::Slab;
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 type TaskId = usize;
 
+/// The future of `block_on`, which is in no slab.
+const ROOT: TaskId = usize::MAX;
 /// Events taken from the kernel at a time.
 const EVENTS: usize = 256;
 /// The longest sleep, so that a stop from outside is seen.
@@ -41,6 +43,8 @@ pub(crate) struct Source {
     pub task: TaskId,
     pub is_readable: bool,
     pub is_writable: bool,
+    /// Whether the peer sends no more. No edge comes after that one.
+    pub is_ended: bool,
 }
 
 pub(crate) struct Inner {
@@ -119,7 +123,7 @@ impl Worker {
             tasks: RefCell::new(Slab::new()),
             ready: RefCell::default(),
             timers: RefCell::default(),
-            current: Cell::new(0),
+            current: Cell::new(ROOT),
             buffers: RefCell::default(),
         };
         Ok(Self {
@@ -151,27 +155,69 @@ impl Worker {
     /// # Errors
     /// `Os` when the kernel refuses to wait.
     pub fn run(&self, until: u64, stop: &AtomicBool) -> Result<(), RuntimeError> {
+        let is_done = || self.handle.0.tasks.borrow().len() == 0;
+        self.turn(until, stop, is_done, &mut || {})
+    }
+
+    /// Runs a future, which may borrow, beside the tasks until it is ready; none if `stop` came
+    /// first.
+    ///
+    /// # Errors
+    /// `Os` when the kernel refuses to wait.
+    pub fn block_on<F: Future>(
+        &self,
+        future: F,
+        stop: &AtomicBool,
+    ) -> Result<Option<F::Output>, RuntimeError> {
+        let mut future = pin!(future);
+        let output = RefCell::new(None);
+        let mut poll = || {
+            let mut output = output.borrow_mut();
+            if output.is_none()
+                && let Poll::Ready(value) =
+                    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            {
+                *output = Some(value);
+            }
+        };
+        self.handle.wake(ROOT);
+        self.turn(u64::MAX, stop, || output.borrow().is_some(), &mut poll)?;
+        Ok(output.into_inner())
+    }
+
+    fn turn(
+        &self,
+        until: u64,
+        stop: &AtomicBool,
+        is_done: impl Fn() -> bool,
+        poll_root: &mut dyn FnMut(),
+    ) -> Result<(), RuntimeError> {
         let inner = &self.handle.0;
         let mut events = [MaybeUninit::uninit(); EVENTS];
         loop {
-            self.poll_ready();
+            self.poll_ready(poll_root);
             let now = inner.clock.ticks();
             self.wake_due(now);
             if !inner.ready.borrow().is_empty() {
                 continue;
             }
-            if inner.tasks.borrow().len() == 0 || now >= until || stop.load(Ordering::Relaxed) {
+            if is_done() || now >= until || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             self.wait(now, until, &mut events)?;
         }
     }
 
-    fn poll_ready(&self) {
+    fn poll_ready(&self, poll_root: &mut dyn FnMut()) {
         let inner = &self.handle.0;
         let mut batch = std::mem::take(&mut *inner.ready.borrow_mut());
         for task in batch.drain(..) {
-            self.poll(task);
+            if task == ROOT {
+                inner.current.set(ROOT);
+                poll_root();
+            } else {
+                self.poll(task);
+            }
         }
         // Keep the memory of the list.
         let mut ready = inner.ready.borrow_mut();
@@ -235,8 +281,8 @@ impl Worker {
             let Some(source) = sources.get_mut(event.data.u64() as usize) else { continue };
             let flags = event.flags;
             let is_over = flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP);
-            source.is_readable |=
-                is_over || flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::RDHUP);
+            source.is_ended |= is_over || flags.contains(epoll::EventFlags::RDHUP);
+            source.is_readable |= source.is_ended || flags.contains(epoll::EventFlags::IN);
             source.is_writable |= is_over || flags.contains(epoll::EventFlags::OUT);
             ready.push(source.task);
         }
@@ -283,6 +329,15 @@ impl Worker {
     }
 }
 
+impl Drop for Worker {
+    /// Ends the tasks that are left. They know the worker, and would keep it and their sockets.
+    fn drop(&mut self) {
+        let tasks = self.handle.0.tasks.replace(Slab::new());
+        // Not while the slab is borrowed: tasks may use their worker when they are dropped.
+        drop(tasks);
+    }
+}
+
 /// Sleeps of this thread end as soon as the kernel can, not up to 50 us later, which is what it
 /// allows itself to save wake-ups.
 fn set_timer_slack() {
@@ -293,7 +348,12 @@ fn set_timer_slack() {
 impl Inner {
     pub fn add_source(&self, file: impl AsFd) -> Result<usize, RuntimeError> {
         // A new socket is not known to be ready; the first edge comes at once if it is.
-        let source = Source { task: self.current.get(), is_readable: false, is_writable: false };
+        let source = Source {
+            task: self.current.get(),
+            is_readable: false,
+            is_writable: false,
+            is_ended: false,
+        };
         let id = self.sources.borrow_mut().insert(source);
         let flags = epoll::EventFlags::IN
             | epoll::EventFlags::OUT

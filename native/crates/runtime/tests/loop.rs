@@ -191,6 +191,21 @@ fn a_peer_that_closes_or_is_shut_down_ends_the_waiting() {
 }
 
 #[test]
+fn a_peer_that_closes_right_after_its_last_bytes_ends_the_waiting() {
+    run(|handle| async move {
+        let listener = Listener::bind(&handle, any_port()).unwrap();
+        let address = Address::Tcp(listener.address().unwrap());
+        let mut client = Connection::open(&handle, &address).await.unwrap();
+        let mut peer = listener.accept().await.unwrap();
+        // Both arrive before the loop looks: one edge tells of them.
+        peer.send(b"bye").await.unwrap();
+        drop(peer);
+        assert_eq!(receive(&mut client, 3).await, b"bye");
+        assert!(matches!(client.more().await, Err(RuntimeError::Closed)));
+    });
+}
+
+#[test]
 fn a_worker_stops_when_told_and_can_go_on() {
     let worker = Worker::new(Clock::calibrated()).unwrap();
     let (handle, turns) = (worker.handle(), Rc::new(Cell::new(0)));
@@ -208,4 +223,34 @@ fn a_worker_stops_when_told_and_can_go_on() {
     assert!(before > 0);
     worker.run(after_ms(&worker.handle(), 20), &AtomicBool::new(false)).unwrap();
     assert!(turns.get() > before);
+}
+
+#[test]
+fn a_future_that_borrows_is_run_beside_the_tasks() {
+    let worker = Worker::new(Clock::calibrated()).unwrap();
+    let (handle, text) = (worker.handle(), String::from("borrowed"));
+    let length = async {
+        let address = echo_server(&handle, 1);
+        let mut connection = Connection::open(&handle, &address).await.unwrap();
+        connection.send(text.as_bytes()).await.unwrap();
+        receive(&mut connection, text.len()).await.len()
+    };
+    assert_eq!(worker.block_on(length, &AtomicBool::new(false)).unwrap(), Some(8));
+    let never = std::future::pending::<()>();
+    assert_eq!(worker.block_on(never, &AtomicBool::new(true)).unwrap(), None);
+}
+
+#[test]
+fn a_worker_that_is_dropped_drops_its_tasks() {
+    let worker = Worker::new(Clock::calibrated()).unwrap();
+    let (handle, kept) = (worker.handle(), Rc::new(()));
+    let held = Rc::clone(&kept);
+    worker.spawn(async move {
+        sleep_until(&handle, u64::MAX).await;
+        drop(held);
+    });
+    worker.run(after_ms(&worker.handle(), 1), &AtomicBool::new(false)).unwrap();
+    assert_eq!(Rc::strong_count(&kept), 2);
+    drop(worker);
+    assert_eq!(Rc::strong_count(&kept), 1);
 }

@@ -10,6 +10,8 @@
 
 pub mod error;
 pub mod http;
+pub mod mysql;
+pub mod postgres;
 pub mod resp;
 pub mod sql;
 pub mod target;

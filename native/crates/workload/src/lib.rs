@@ -11,6 +11,7 @@
 pub mod error;
 pub mod hash;
 pub mod keys;
+pub mod oltp;
 pub mod random;
 pub mod reference;
 pub mod stream;

@@ -103,6 +103,20 @@ impl Plan {
         }
     }
 
+    /// A stream for the values and the acknowledgement of operations that another stream gave.
+    pub fn without_inputs(&self) -> Stream {
+        Stream {
+            inputs: Vec::new(),
+            at: 0,
+            redraws: Vec::new(),
+            redraw_at: 0,
+            is_latest: false,
+            keys: Arc::clone(&self.keys),
+            values: Arc::clone(&self.values),
+            extras: Extras::every(0),
+        }
+    }
+
     fn operation(&self, random: &mut Random) -> Operation {
         let number = self.draw.number(random);
         let parameters = &self.parameters;
@@ -167,10 +181,10 @@ pub struct Stream {
 
 impl Stream {
     /// The next operation, its key resolved against what has been inserted by now. `None` when an
-    /// insert finds the key space used up.
+    /// insert finds the key space used up, or when the stream is one of [`Plan::without_inputs`].
     #[inline]
     pub fn take(&mut self) -> Option<Operation> {
-        let mut operation = self.inputs[self.at];
+        let mut operation = *self.inputs.get(self.at)?;
         self.at += 1;
         if self.at == self.inputs.len() {
             self.at = 0;

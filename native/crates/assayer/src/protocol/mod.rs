@@ -205,6 +205,41 @@
 //! `memory`, `clock`, `load_s`. `state.records` is the number of operations carried out, warm-up
 //! and repetitions included.
 //!
+//! # Verb `load`: a workload against a server
+//!
+//! ```json
+//! {"target": {"protocol": "mysql"|"postgresql"|"redis"|"http", "host": "", "port": 0,
+//!             "socket": null, "user": "", "password": null, "database": ""},
+//!  "workload": {"kind": "redis-get", "keys": 1, "value_bytes": 3, "pipeline": 1},
+//!  "action": "run"|"prepare"|"check"|"clean", "connections": 1,
+//!  "rate": null|{"per_s": 1000.0, "spacing": "even"|"poisson"}, "patience_s": 60,
+//!  "threads": 2, "pin": true, "seed": 1, "warmup_ms": 200, "window_ms": 500,
+//!  "interval_ms": 1000, "check_only": false}
+//! ```
+//!
+//! * `socket`: a Unix socket instead of host and port. `connections` are shared out among `threads`.
+//! * `rate`: requests a second over all connections, sent whatever the server does; null is a closed
+//!   loop. `patience_s`: a login or a request that takes longer ends the run.
+//! * `workload`: `{"kind": "http-get", "path": "/"}`; `redis-get`, `redis-set`; `oltp-point-select`,
+//!   `oltp-read-only`, `oltp-read-write`, `oltp-update-index`, `oltp-update-non-index` with `{"tables":
+//!   1, "table_size": 10000, "distribution": "special"|"uniform"|"gaussian"|"pareto"|"zipfian",
+//!   "skip_trx": false}`; `ycsb` as for `engine`; `tpcc` with `{"warehouses": 1, "scale": "standard",
+//!   "waits": false}`, a connection being a terminal. SQL workloads are for `mysql` and `postgresql`.
+//! * `action`: SQL workloads keep data on the server. `prepare` makes them (tables of their names are
+//!   dropped), with a message `loading` `{"rows", "of"}` each second; `check` looks what is wrong with
+//!   them after a run; `clean` takes them away. These three end with `result` `{"rows", "seconds",
+//!   "faults"}`.
+//!
+//! Messages of a run as above, `phase` `load` being the logging in. The manifest has `server`,
+//! `connections`, `threads`, `cpus`, `clock`, `connect_s`. `health`: `loader` is `client`;
+//! `busiest_thread` is the busiest worker's CPU share without the time in which it only looked at the
+//! clock; `late_sends` the fraction of sends more than 1 ms late though the connection was idle;
+//! `server_idle` the idle fraction of all CPUs. `result` also has `load` `{"connections", "service",
+//! "lateness", "cpu_us_per_operation", "ended_by"}`: histograms of answers from the send on and of
+//! late sends, and what ended the run early (null: nothing); `counters` has `requests`, `spun_ns` and
+//! `retries.deadlock`, `retries.conflict`, `retries.lock_timeout`. Latencies count from the intended
+//! time; all operations of a pipeline take as long as the last.
+//!
 //! # Verb `facts`: this host
 //!
 //! Request `{}`. One `result`: `arch`, `cpu_model`, `cpus`, `cpu_features` (sorted),

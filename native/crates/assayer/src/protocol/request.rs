@@ -285,9 +285,10 @@ impl Default for Ycsb {
 }
 
 /// How many rows a warehouse of `tpcc` has.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TpccScale {
+    #[default]
     Standard,
     Small,
 }

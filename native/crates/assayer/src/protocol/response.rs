@@ -285,6 +285,21 @@ pub struct Load {
     pub ended_by: Option<String>,
 }
 
+/// How far the loading is.
+#[derive(Serialize)]
+pub struct Loading {
+    pub rows: u64,
+    pub of: u64,
+}
+
+/// The data on a server, and what is wrong with them.
+#[derive(Serialize)]
+pub struct DataState {
+    pub rows: u64,
+    pub seconds: f64,
+    pub faults: Vec<String>,
+}
+
 #[derive(Serialize)]
 pub struct LoadManifest {
     pub server: String,

@@ -140,6 +140,21 @@ pub const fn history(writer: u32, sequence: u64) -> u64 {
     (writer as u64) << SEQUENCE_BITS | low(sequence, SEQUENCE_BITS)
 }
 
+/// The line's number at the end of a line's key.
+pub const fn line_number(key: u64) -> u8 {
+    low(key, LINE_BITS) as u8
+}
+
+/// Warehouse and item of a stock's key.
+pub const fn split_stock(key: u64) -> (u16, u32) {
+    ((key >> ITEM_BITS) as u16, low(key, ITEM_BITS) as u32)
+}
+
+/// Writer and sequence of a key of history.
+pub const fn split_history(key: u64) -> (u32, u64) {
+    ((key >> SEQUENCE_BITS) as u32, low(key, SEQUENCE_BITS))
+}
+
 /// Warehouse and district of a district's key.
 pub const fn split_district(key: u64) -> (u16, u8) {
     ((key >> DISTRICT_BITS) as u16, low(key, DISTRICT_BITS) as u8)
@@ -189,6 +204,10 @@ mod tests {
         assert_eq!(customer_of_key_by_name(by_name), customer(u16::MAX, 10, 3000));
         assert_eq!(split_customer(customer(7, 10, 3000)), (district(7, 10), 3000));
         let by_customer = order_by_customer(u16::MAX, 10, 3000, ORDER_MAX);
+        assert_eq!(line_number(line), 15);
+        assert_eq!(split_stock(stock(u16::MAX, 100_001)), (u16::MAX, 100_001));
+        let last = (1 << 40) - 1;
+        assert_eq!(split_history(history((1 << 24) - 1, last)), ((1 << 24) - 1, last));
         let parts = (customer(u16::MAX, 10, 3000), order(u16::MAX, 10, ORDER_MAX));
         assert_eq!(split_order_by_customer(by_customer), parts);
     }

@@ -7,6 +7,8 @@
 //! inputs know no clock; bad credit and ORIGINAL are independent draws of 10 %; texts are
 //! alphanumeric; with fewer than 1,000 customers there are as many last names as customers.
 
+use std::ops::RangeInclusive;
+
 use super::draws::{self, Words, uniform};
 use super::keys;
 use super::rows::{
@@ -31,25 +33,82 @@ struct Loader<'a, S> {
 
 impl Plan {
     /// Gives every item to `sink`.
-    pub fn load_items(&self, sink: impl FnMut(TableId, u64, &[u8])) {
-        self.loader(0, sink).items();
+    pub fn load_items(&self, mut sink: impl FnMut(TableId, u64, &[u8])) {
+        let mut pieces = self.item_pieces();
+        while pieces.next(&mut sink) {}
     }
 
     /// Gives every row of one warehouse (from 1) to `sink`; not in the order of keys.
-    pub fn load_warehouse(&self, warehouse: u16, sink: impl FnMut(TableId, u64, &[u8])) {
-        let mut loader = self.loader(warehouse, sink);
-        loader.warehouse(warehouse);
-        loader.stock(warehouse);
-        for district in 1..=DISTRICTS {
-            loader.district(warehouse, district);
-            loader.customers(warehouse, district);
-            loader.orders(warehouse, district);
-        }
+    pub fn load_warehouse(&self, warehouse: u16, mut sink: impl FnMut(TableId, u64, &[u8])) {
+        let mut pieces = self.warehouse_pieces(warehouse);
+        while pieces.next(&mut sink) {}
     }
 
-    fn loader<S: FnMut(TableId, u64, &[u8])>(&self, part: u16, sink: S) -> Loader<'_, S> {
+    /// Every item, piece by piece.
+    pub fn item_pieces(&self) -> Pieces<'_> {
+        self.pieces(0)
+    }
+
+    /// Every row of one warehouse (from 1), piece by piece; not in the order of keys.
+    pub fn warehouse_pieces(&self, warehouse: u16) -> Pieces<'_> {
+        self.pieces(warehouse)
+    }
+
+    fn pieces(&self, part: u16) -> Pieces<'_> {
         let random = Random::new(self.parameters().seed, PURPOSE | u64::from(part));
-        Loader { plan: self, random, sink }
+        Pieces { plan: self, random, part, given: 0 }
+    }
+}
+
+/// Items or stock rows in a piece.
+const PIECE_ITEMS: u32 = 4000;
+/// Pieces of a district: itself, its customers, its orders.
+const DISTRICT_PIECES: u32 = 3;
+
+/// One part of the database (the items, or a warehouse) in pieces of a few megabytes at most, for
+/// whoever cannot take all of its rows at once.
+#[derive(Debug)]
+pub struct Pieces<'a> {
+    plan: &'a Plan,
+    random: Random,
+    /// A warehouse, or zero for the items.
+    part: u16,
+    given: u32,
+}
+
+impl Pieces<'_> {
+    /// Gives the rows of the next piece to `sink`; false when there was none left.
+    pub fn next(&mut self, sink: impl FnMut(TableId, u64, &[u8])) -> bool {
+        let scale = self.plan.parameters().scale;
+        let item_pieces = scale.items.div_ceil(PIECE_ITEMS);
+        let Self { plan, part, given, .. } = *self;
+        let mut loader = Loader { plan, random: self.random.clone(), sink };
+        if given < item_pieces {
+            let first = given * PIECE_ITEMS + 1;
+            let items = first..=scale.items.min(first + PIECE_ITEMS - 1);
+            match part {
+                0 => loader.items(items),
+                _ if given == 0 => {
+                    loader.warehouse(part);
+                    loader.stock(part, items);
+                }
+                _ => loader.stock(part, items),
+            }
+        } else {
+            let place = given - item_pieces;
+            let district = (place / DISTRICT_PIECES) as u8 + 1;
+            if part == 0 || district > DISTRICTS {
+                return false;
+            }
+            match place % DISTRICT_PIECES {
+                0 => loader.district(part, district),
+                1 => loader.customers(part, district),
+                _ => loader.orders(part, district),
+            }
+        }
+        self.random = loader.random;
+        self.given += 1;
+        true
     }
 }
 
@@ -69,8 +128,8 @@ impl<S: FnMut(TableId, u64, &[u8])> Loader<'_, S> {
         (self.sink)(R::TABLE, key, row.bytes());
     }
 
-    fn items(&mut self) {
-        for number in 1..=self.plan.parameters().scale.items {
+    fn items(&mut self, numbers: RangeInclusive<u32>) {
+        for number in numbers {
             let random = &mut self.random;
             let mut item = Item::zeroed();
             item.set_image(uniform(random, 1..=10_000) as u32);
@@ -97,8 +156,8 @@ impl<S: FnMut(TableId, u64, &[u8])> Loader<'_, S> {
         i64::from(self.plan.parameters().scale.customers) * 1000
     }
 
-    fn stock(&mut self, warehouse: u16) {
-        for item in 1..=self.plan.parameters().scale.items {
+    fn stock(&mut self, warehouse: u16, items: RangeInclusive<u32>) {
+        for item in items {
             let random = &mut self.random;
             let mut stock = Stock::zeroed();
             stock.set_quantity(uniform(random, 10..=100) as i64);

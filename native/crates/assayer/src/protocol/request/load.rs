@@ -12,6 +12,8 @@ with_schedule! {
     pub struct LoadRequest {
         pub target: LoadTarget,
         pub workload: LoadWorkload,
+        #[serde(default)]
+        pub action: LoadAction,
         #[serde(default = "default_connections")]
         pub connections: usize,
         #[serde(default)]
@@ -87,6 +89,69 @@ pub enum LoadWorkload {
     },
     RedisGet(Redis),
     RedisSet(Redis),
+    OltpPointSelect(Oltp),
+    OltpReadOnly(Oltp),
+    OltpReadWrite(Oltp),
+    OltpUpdateIndex(Oltp),
+    OltpUpdateNonIndex(Oltp),
+    Ycsb(super::Ycsb),
+    Tpcc(LoadTpcc),
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadAction {
+    /// Put load on.
+    #[default]
+    Run,
+    /// Make the data.
+    Prepare,
+    /// Say what is wrong with the data after a run.
+    Check,
+    /// Take the data away.
+    Clean,
+}
+
+/// Tables of sysbench's OLTP tests.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Oltp {
+    #[serde(default = "one")]
+    pub tables: u32,
+    #[serde(default = "default_table_size")]
+    pub table_size: u32,
+    #[serde(default = "default_distribution")]
+    pub distribution: String,
+    #[serde(default)]
+    pub skip_trx: bool,
+}
+
+/// TPC-C. Without waits terminals are connections; with waits there are ten a warehouse.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LoadTpcc {
+    #[serde(default = "default_warehouses")]
+    pub warehouses: u16,
+    #[serde(default)]
+    pub scale: super::TpccScale,
+    #[serde(default)]
+    pub waits: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn default_table_size() -> u32 {
+    10_000
+}
+
+/// The default of sysbench 1.0.20.
+fn default_distribution() -> String {
+    "special".to_owned()
+}
+
+fn default_warehouses() -> u16 {
+    1
 }
 
 /// Keys and values of a Redis workload.

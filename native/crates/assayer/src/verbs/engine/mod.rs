@@ -9,6 +9,7 @@ use assay_engine::transactional::{CcChoice, Combination, Demand};
 use assay_workload::Mix;
 use serde_json::Value;
 
+pub use self::key_value::parameters as ycsb_parameters;
 use super::typed;
 use crate::failure::Failure;
 use crate::output::Output;

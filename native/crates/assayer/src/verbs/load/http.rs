@@ -1,6 +1,6 @@
 //! A file of an HTTP server.
 
-use assay_load::http::HttpClient;
+use assay_load::clients::http::HttpClient;
 use assay_wire::Target;
 use assay_wire::http::HttpTarget;
 
@@ -24,5 +24,6 @@ pub fn run(
     };
     let file = HttpTarget::new(target.address.clone(), host, path)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    measure(request, target, &["get"], |handle, _| HttpClient::open(handle, file.clone()), output)
+    let open = |handle, _| HttpClient::open(handle, file.clone());
+    measure(request, target, &["get"], |_| open, output)
 }

@@ -2,6 +2,7 @@
 
 mod http;
 mod redis;
+mod sql;
 mod unit;
 
 use std::future::Future;
@@ -12,7 +13,7 @@ use assay_load::arrivals::Spacing;
 use assay_load::{Client, Error, Rate, Station};
 use assay_primitives::Clock;
 use assay_runtime::{Address, Handle};
-use assay_wire::Target;
+use assay_wire::{Target, mysql, postgres};
 
 use self::unit::{Common, LoadUnit, SPUN};
 use super::{Ending, clock_response, own_build_id, result, typed};
@@ -21,7 +22,9 @@ use crate::failure::Failure;
 use crate::life;
 use crate::measure::{Measured, Measurement};
 use crate::output::Output;
-use crate::protocol::request::{LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload};
+use crate::protocol::request::{
+    LoadAction, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
+};
 use crate::protocol::response::{Checked, Health, Load, LoadManifest, Phase, Ready, State};
 use crate::recorder::{empty, encode};
 
@@ -37,6 +40,18 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
     check(&request, schedule.threads)?;
     let target = target(&request.target)?;
     let protocol = request.target.protocol;
+    if sql::is_one(&request.workload) {
+        return match protocol {
+            LoadProtocol::Mysql => sql::run::<mysql::Session>(&request, &target, output),
+            LoadProtocol::Postgresql => sql::run::<postgres::Session>(&request, &target, output),
+            LoadProtocol::Redis | LoadProtocol::Http => Err(elsewhere(&request)),
+        };
+    }
+    if request.action != LoadAction::Run {
+        let message =
+            format!("{:?} keeps no data on the server: there is nothing to do", request.workload);
+        return Err(Failure::usage(message));
+    }
     match (&request.workload, protocol) {
         (LoadWorkload::HttpGet { path }, LoadProtocol::Http) => {
             http::run(&request, &target, path, output)
@@ -47,11 +62,14 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
         (LoadWorkload::RedisSet(workload), LoadProtocol::Redis) => {
             redis::run(&request, &target, redis::Command::Set, workload, output)
         }
-        (workload, protocol) => {
-            let message = format!("{workload:?} cannot be asked of a server of {protocol:?}");
-            Err(Failure::usage(message))
-        }
+        _ => Err(elsewhere(&request)),
     }
+}
+
+fn elsewhere(request: &LoadRequest) -> Failure {
+    let LoadRequest { workload, target, .. } = request;
+    let message = format!("{workload:?} cannot be asked of a server of {:?}", target.protocol);
+    Failure::usage(message)
 }
 
 fn check(request: &LoadRequest, threads: usize) -> Result<(), Failure> {
@@ -92,14 +110,19 @@ fn rate(request: &LoadRequest) -> Option<Rate> {
     })
 }
 
-/// Measures a workload: `open` makes the client of a connection.
-fn measure<C: Client, F: Future<Output = Result<C, Error>> + 'static>(
+/// Measures a workload: `opener` makes, on a worker's thread, what makes the client of a connection.
+fn measure<C, F, O>(
     request: &LoadRequest,
     target: &Target,
     kinds: &[&'static str],
-    open: impl Fn(Handle, usize) -> F + Sync,
+    opener: impl Fn(usize) -> O + Sync,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), Failure>
+where
+    C: Client,
+    F: Future<Output = Result<C, Error>> + 'static,
+    O: Fn(Handle, usize) -> F,
+{
     let (schedule, clock) = (request.schedule(), Clock::calibrated());
     let (threads, seed, connections) = (schedule.threads, schedule.seed, request.connections);
     let ended_by = Mutex::default();
@@ -113,6 +136,7 @@ fn measure<C: Client, F: Future<Output = Result<C, Error>> + 'static>(
     let begun = Instant::now();
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         let station = Station::new(clock, request.patience_s).map_err(anyhow::Error::from)?;
+        let open = opener(thread);
         for number in (thread..connections).step_by(threads) {
             station.add(open(station.handle(), number));
         }

@@ -1,7 +1,7 @@
 //! Commands of Redis.
 
-pub use assay_load::redis::Command;
-use assay_load::redis::{Commands, RedisClient};
+pub use assay_load::clients::redis::Command;
+use assay_load::clients::redis::{Commands, RedisClient};
 use assay_wire::Target;
 
 use super::measure;
@@ -35,5 +35,5 @@ pub fn run(
     let commands = Commands { command, keys, value_bytes, pipeline };
     let seed = request.schedule().seed;
     let open = |handle, number| RedisClient::open(handle, target.clone(), commands, seed, number);
-    measure(request, target, &[command.name()], open, output)
+    measure(request, target, &[command.name()], |_| open, output)
 }

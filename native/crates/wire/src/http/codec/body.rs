@@ -108,7 +108,7 @@ impl BodyReader {
                 bytes => State::Chunk(bytes),
             },
             State::Trailer(_) if line.is_empty() => State::Over,
-            State::Trailer(left) => State::Trailer(left - end),
+            State::Trailer(left) => State::Trailer(left - end - 1),
             _ if line.is_empty() => State::ChunkSize,
             _ => return Err(unexpected("a chunk that does not end where it said")),
         };

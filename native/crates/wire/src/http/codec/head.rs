@@ -17,6 +17,14 @@ pub struct Head {
     pub stays_open: bool,
 }
 
+impl Head {
+    /// The same head as an answer to `HEAD`, which has no body whatever its fields say.
+    #[must_use]
+    pub fn without_body(self) -> Self {
+        Self { framing: Framing::Empty, ..self }
+    }
+}
+
 /// How a body ends (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
@@ -47,7 +55,10 @@ impl HeadReader {
     #[inline]
     pub fn next(&mut self, input: &[u8]) -> Result<Option<(usize, Head)>, WireError> {
         match self.meaning {
-            Some(head) if input.starts_with(&self.last) => Ok(Some((self.last.len(), head))),
+            Some(head) if input.starts_with(&self.last) => {
+                self.searched = 0;
+                Ok(Some((self.last.len(), head)))
+            }
             _ => self.read(input),
         }
     }
@@ -78,8 +89,10 @@ impl HeadReader {
 /// `searched` bytes are known not to hold its end.
 pub fn head_end(input: &[u8], searched: usize) -> Option<usize> {
     let start = searched.saturating_sub(3);
-    let found = memchr::memmem::find(&input[start..], b"\r\n\r\n")?;
-    Some(start + found + 4)
+    let rest = &input[start..];
+    let mut ends = memchr::memchr_iter(b'\n', rest).map(|place| place + 1);
+    // Lines are short: looking at each costs less than preparing a search for all four bytes.
+    ends.find(|end| rest[..*end].ends_with(b"\r\n\r\n")).map(|end| start + end)
 }
 
 /// What a whole head means, its empty line included.
@@ -155,12 +168,14 @@ struct Fields {
 
 impl Fields {
     fn add(&mut self, line: &[u8]) -> Result<(), WireError> {
-        let colon = memchr::memchr(b':', line).unwrap_or(0);
-        let (name, value) = line.split_at(colon);
-        if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+        let end = line.iter().position(|byte| !IS_TOKEN[usize::from(*byte)]).unwrap_or(0);
+        let (name, rest) = line.split_at(end);
+        let Some((b':', value)) = rest.split_first() else {
             return Err(unexpected("a header field without a proper name"));
+        };
+        if name.is_empty() {
+            return Err(unexpected("a header field without a name"));
         }
-        let value = value[1..].trim_ascii();
         // Most fields have other lengths, so that names are rarely compared.
         match name.len() {
             10 if name.eq_ignore_ascii_case(b"connection") => self.connection(value),
@@ -183,6 +198,7 @@ impl Fields {
     }
 
     fn content_length(&mut self, value: &[u8]) -> Result<(), WireError> {
+        let value = value.trim_ascii();
         let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
         let number = std::str::from_utf8(value).ok().filter(|_| is_number);
         let number = number
@@ -206,6 +222,19 @@ impl Fields {
     }
 }
 
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
+/// Which bytes a field's name may hold (RFC 9110, section 5.6.2).
+const IS_TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let others = b"!#$%&'*+-.^_`|~";
+    let mut place = 0;
+    while place < 256 {
+        table[place] = (place as u8).is_ascii_alphanumeric();
+        place += 1;
+    }
+    place = 0;
+    while place < others.len() {
+        table[others[place] as usize] = true;
+        place += 1;
+    }
+    table
+};

@@ -15,10 +15,10 @@ use super::rows::CustomerByName;
 use crate::tables::{AbortCause, Direction, Row, Tables};
 
 pub use delivery::{Delivered, delivery};
-pub use new_order::{Entered, new_order};
+pub use new_order::{Entered, new_order, stock_left, total_cents};
 pub use order_status::{Status, order_status};
-pub use payment::{Paid, payment};
-pub use stock_level::stock_level;
+pub use payment::{Paid, payment, write_bad_credit};
+pub use stock_level::{RECENT, stock_level};
 
 /// What a committed transaction would show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,12 @@ pub fn run<T: Tables>(tables: &mut T, input: &Input) -> Result<Outcome, T::Abort
     })
 }
 
+/// The place, from zero, of the middle one of `count` customers of one last name in the order of
+/// first names and then numbers: ceil(n / 2) counted from one (clause 2.5.2.2).
+pub fn middle(count: usize) -> usize {
+    count.div_ceil(2).saturating_sub(1)
+}
+
 /// The number of the chosen customer. By last name it is the one at place ceil(n / 2), counted
 /// from one in the order of first names, of the n who have that name (clause 2.5.2.2).
 fn customer_number<T: Tables>(
@@ -67,7 +73,7 @@ fn customer_number<T: Tables>(
         found.push((first, keys::customer_of_name(key)));
     })?;
     found.sort_unstable();
-    match found.get(found.len().div_ceil(2).saturating_sub(1)) {
+    match found.get(middle(found.len())) {
         Some((_, number)) => Ok(*number),
         None => {
             let table = CustomerByName::TABLE;

@@ -49,7 +49,9 @@ fn announce<T: Tables>(tables: &mut T, lines: &[Line]) {
     tables.announce(Item::TABLE, lines.iter().map(|line| keys::item(line.item)));
 }
 
-fn total_cents(sum_cents: i64, [warehouse_tax, district_tax, discount]: [u32; 3]) -> i64 {
+/// What an order costs: the sum of its lines less the discount, plus both taxes, rounded down; the
+/// rates (warehouse's tax, district's tax, customer's discount) in ten-thousandths.
+pub fn total_cents(sum_cents: i64, [warehouse_tax, district_tax, discount]: [u32; 3]) -> i64 {
     const ONE: i64 = 10_000;
     let taxed = ONE + i64::from(warehouse_tax) + i64::from(district_tax);
     sum_cents * (ONE - i64::from(discount)) * taxed / (ONE * ONE)
@@ -102,10 +104,14 @@ fn add_line<T: Tables>(
     Ok((row.amount_cents(), is_original(item.data()) && is_original(stock.data())))
 }
 
-/// Keeps at least ten in stock, by refilling with 91.
+/// S_QUANTITY after taking: at least ten are kept, by refilling with 91.
+pub fn stock_left(before: i64, quantity: u8) -> i64 {
+    let left = before - i64::from(quantity);
+    if left >= 10 { left } else { left + 91 }
+}
+
 fn take(stock: &mut Stock, quantity: u8, is_remote: bool) {
-    let left = stock.quantity() - i64::from(quantity);
-    stock.set_quantity(if left >= 10 { left } else { left + 91 });
+    stock.set_quantity(stock_left(stock.quantity(), quantity));
     stock.set_ytd(stock.ytd() + u64::from(quantity));
     stock.set_orders(stock.orders() + 1);
     stock.set_remote_orders(stock.remote_orders() + u32::from(is_remote));

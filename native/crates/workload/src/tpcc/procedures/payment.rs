@@ -53,6 +53,13 @@ pub fn payment<T: Tables>(tables: &mut T, input: &PaymentInput) -> Result<Paid, 
 /// Writes the payment in front of C_DATA, whose end falls off after 500 characters.
 fn note_bad_credit(row: &mut Customer, number: u16, input: &PaymentInput) {
     let mut data = Vec::with_capacity(600);
+    write_bad_credit(&mut data, number, input);
+    data.extend_from_slice(row.data());
+    row.set_data(&data);
+}
+
+/// Appends what a payment of a customer with bad credit puts in front of C_DATA.
+pub fn write_bad_credit(data: &mut Vec<u8>, number: u16, input: &PaymentInput) {
     // Writing to a vector cannot fail.
     let _ = write!(
         data,
@@ -64,6 +71,4 @@ fn note_bad_credit(row: &mut Customer, number: u16, input: &PaymentInput) {
         input.amount_cents / 100,
         input.amount_cents % 100,
     );
-    data.extend_from_slice(row.data());
-    row.set_data(&data);
 }

@@ -7,7 +7,7 @@ use crate::tpcc::keys;
 use crate::tpcc::rows::{District, OrderLine, Stock};
 
 /// Orders looked at.
-const RECENT: u32 = 20;
+pub const RECENT: u32 = 20;
 /// Rows announced at a time: more would push one another out of the nearest cache.
 const AHEAD: usize = 16;
 

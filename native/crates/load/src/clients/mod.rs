@@ -1,0 +1,11 @@
+//! Workloads as clients: one file each.
+
+mod data;
+pub mod http;
+pub mod oltp;
+mod open;
+pub mod redis;
+pub mod tpcc;
+pub mod ycsb;
+
+pub use open::Open;

@@ -1,0 +1,75 @@
+//! YCSB's operations over SQL.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use assay_runtime::Handle;
+use assay_wire::{Target, WireError};
+use assay_workload::{OperationKind, Plan, Stream};
+
+use super::Open;
+use crate::client::{Carried, Client, Error, Retries};
+use crate::ycsb::YcsbError;
+use crate::ycsb::sql::{Statements, Verify, run};
+
+/// One connection's operations. The list of inputs is that of its worker.
+pub struct YcsbClient<S> {
+    session: S,
+    statements: Statements,
+    inputs: Rc<RefCell<Stream>>,
+    /// What operations write, and their acknowledgement; `inputs` may be in use elsewhere meanwhile.
+    values: Stream,
+    kinds: [usize; OperationKind::ALL.len()],
+}
+
+impl<S: Open> YcsbClient<S> {
+    /// Connects and prepares; takes operations from `inputs`, as other connections of its worker.
+    ///
+    /// # Errors
+    /// Those of the session.
+    pub async fn open(
+        handle: Handle,
+        target: Target,
+        plan: &Plan,
+        inputs: Rc<RefCell<Stream>>,
+    ) -> Result<Self, Error> {
+        let mut session = S::open(&handle, &target).await?;
+        let statements = Statements::prepare(&mut session, plan).await?;
+        let places = kinds(plan);
+        let kinds = OperationKind::ALL
+            .map(|kind| places.iter().position(|place| *place == kind.name()).unwrap_or(0));
+        Ok(Self { session, statements, inputs, values: plan.without_inputs(), kinds })
+    }
+}
+
+/// The kinds of operation of a plan's mix.
+pub fn kinds(plan: &Plan) -> Vec<&'static str> {
+    let shares = plan.parameters().mix.shares();
+    let kinds = OperationKind::ALL.into_iter().zip(shares).filter(|(_, share)| *share > 0.0);
+    kinds.map(|(kind, _)| kind.name()).collect()
+}
+
+impl<S: Open> Client for YcsbClient<S> {
+    async fn carry_out(&mut self) -> Result<Carried, Error> {
+        let taken = self.inputs.borrow_mut().take();
+        let Some(operation) = taken else {
+            return Err(Error::Data(
+                "the key space is full: raise operations, which sizes it".to_owned(),
+            ));
+        };
+        let Self { session, statements, values, .. } = self;
+        let ran = run(session, statements, values, &operation, Verify::Values);
+        let is_error = match ran.await {
+            Ok(_) => false,
+            Err(YcsbError::Wire(WireError::Server { .. })) => true,
+            Err(YcsbError::Wire(error)) => return Err(error.into()),
+            Err(wrong) => return Err(Error::Data(wrong.to_string())),
+        };
+        let kind = self.kinds[operation.kind as usize];
+        Ok(Carried { kind, operations: 1, retries: Retries::default(), is_error })
+    }
+
+    async fn close(self) {
+        self.session.close().await;
+    }
+}

@@ -1,0 +1,3 @@
+//! Servers of RESP2.
+
+pub mod echo;

@@ -1,0 +1,153 @@
+//! Logging in.
+
+use super::codec::{self, Authentication, Message};
+use super::messages;
+use super::scram::{self, Scram};
+use super::session::Session;
+use super::wrong;
+use crate::{Target, WireError};
+
+/// More than any message has before somebody is logged in. Who sends more is no PostgreSQL.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+
+impl Session {
+    pub(super) async fn log_in(&mut self, target: &Target) -> Result<(), WireError> {
+        let mut settings = vec![("user", target.user.as_str())];
+        if !target.database.is_empty() {
+            settings.push(("database", &target.database));
+        }
+        settings.extend([("client_encoding", "UTF8"), ("application_name", "assay")]);
+        messages::startup(&mut self.out, &settings)?;
+        self.send().await?;
+        let mut login = Login { target, scram: None, is_proven: false, is_in: false };
+        loop {
+            let Some((bytes, message)) = codec::next(self.connection.input())? else {
+                if self.connection.input().len() > MESSAGE_BYTES_MAX {
+                    return Err(wrong("a message before the login that is too large"));
+                }
+                self.connection.more().await?;
+                continue;
+            };
+            if let Message::ReadyForQuery(state) = message
+                && login.is_in
+            {
+                self.connection.consume(bytes);
+                self.ready(state);
+                return Ok(());
+            }
+            self.out.clear();
+            login.step(message, &mut self.out)?;
+            self.connection.consume(bytes);
+            if !self.out.is_empty() {
+                self.send().await?;
+            }
+        }
+    }
+}
+
+/// A login under way.
+struct Login<'t> {
+    target: &'t Target,
+    scram: Option<Scram>,
+    /// Whether the server has proven that it knows the password.
+    is_proven: bool,
+    /// Whether the server believes who we are.
+    is_in: bool,
+}
+
+impl Login<'_> {
+    /// Takes a message in and writes the answer to it, if it wants one.
+    fn step(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<(), WireError> {
+        match message {
+            Message::Authentication(asked) => self.authenticate(asked, out),
+            Message::Error(report) => {
+                Err(self.refused(format!("{}: {}", report.code(), report.message())))
+            }
+            Message::Notice(_)
+            | Message::ParameterStatus { .. }
+            | Message::BackendKeyData { .. } => Ok(()),
+            Message::NegotiateProtocolVersion { .. } => {
+                Err(wrong("the server does not know version 3.0 of the protocol"))
+            }
+            other => Err(super::session::unexpected(&other, "a login")),
+        }
+    }
+
+    fn authenticate(
+        &mut self,
+        asked: Authentication<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), WireError> {
+        match asked {
+            Authentication::Ok if self.scram.is_some() && !self.is_proven => {
+                Err(self.refused("the server skipped the proof that it knows the password"))
+            }
+            Authentication::Ok => {
+                self.is_in = true;
+                Ok(())
+            }
+            Authentication::Cleartext => messages::password(out, self.password()?.as_bytes()),
+            Authentication::Md5 { salt } => {
+                let response = scram::md5_response(&self.target.user, self.password()?, salt);
+                messages::password(out, response.as_bytes())
+            }
+            Authentication::Sasl(mechanisms) => self.start_scram(mechanisms, out),
+            Authentication::SaslContinue(challenge) => {
+                let answer = match &mut self.scram {
+                    Some(scram) => scram.answer(challenge),
+                    None => return Err(wrong("a challenge before SASL began")),
+                };
+                messages::sasl_response(out, answer.map_err(|why| self.refused(why))?.as_bytes())
+            }
+            Authentication::SaslFinal(last) => {
+                let Some(scram) = &self.scram else {
+                    return Err(wrong("an end of SASL before it began"));
+                };
+                scram.verify(last).map_err(|why| self.refused(why))?;
+                self.is_proven = true;
+                Ok(())
+            }
+            other => Err(self.refused(missing(other))),
+        }
+    }
+
+    fn start_scram(&mut self, mechanisms: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+        let mut names = mechanisms.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        if !names.clone().any(|name| name == scram::MECHANISM.as_bytes()) {
+            let names: Vec<_> = names.by_ref().map(String::from_utf8_lossy).collect();
+            let names = names.join(", ");
+            let wanted = scram::MECHANISM;
+            return Err(self.refused(format!(
+                "the server wants SASL by {names}, and only {wanted} is built in"
+            )));
+        }
+        let scram = Scram::new("", self.password()?).map_err(|why| self.refused(why))?;
+        messages::sasl_initial(out, scram::MECHANISM, scram.first().as_bytes())?;
+        self.scram = Some(scram);
+        Ok(())
+    }
+
+    fn password(&self) -> Result<&str, WireError> {
+        let password = self.target.password.as_deref();
+        password.ok_or_else(|| self.refused("the server asks for a password, and none was given"))
+    }
+
+    fn refused(&self, why: impl Into<String>) -> WireError {
+        WireError::Login { user: self.target.user.clone(), why: why.into() }
+    }
+}
+
+fn missing(asked: Authentication<'_>) -> String {
+    let name = match asked {
+        Authentication::Kerberos => "Kerberos 5".to_owned(),
+        Authentication::ScmCredential => "SCM credentials".to_owned(),
+        Authentication::Gss | Authentication::GssContinue(_) => "GSSAPI".to_owned(),
+        Authentication::Sspi => "SSPI".to_owned(),
+        Authentication::Unknown(kind) => format!("an unknown method (number {kind})"),
+        other => format!("{other:?}"),
+    };
+    format!(
+        "the server wants authentication by {name}, which is not built in; use scram-sha-256, md5, \
+         password or trust in pg_hba.conf"
+    )
+}

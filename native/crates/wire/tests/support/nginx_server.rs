@@ -1,0 +1,81 @@
+//! An nginx of the test's own: one process, a free port of the loopback, files and log in a
+//! temporary directory, ended when dropped.
+#![allow(dead_code)] // Not every test uses everything.
+
+#[path = "process.rs"]
+mod process;
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use assay_runtime::Address;
+use process::{free_port, is_up};
+
+pub struct NginxServer {
+    process: Child,
+    address: SocketAddr,
+    folder: PathBuf,
+}
+
+impl NginxServer {
+    /// Starts one that serves `/file` of so many bytes; `options` stand in its `server` block.
+    pub fn start(file_bytes: usize, options: &str) -> Self {
+        // The port is free when asked for, but another may take it: then the server ends at once.
+        for _ in 0..5 {
+            let port = free_port();
+            let folder = std::env::temp_dir()
+                .join(format!("assay-wire-nginx-{}-{port}", std::process::id()));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("file"), vec![b'n'; file_bytes]).unwrap();
+            fs::write(folder.join("nginx.conf"), configuration(&folder, port, options)).unwrap();
+            let mut process = Command::new("nginx")
+                .env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()))
+                .arg("-p")
+                .arg(&folder)
+                .arg("-c")
+                .arg(folder.join("nginx.conf"))
+                .arg("-e")
+                .arg(folder.join("error.log"))
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap_or_else(|error| {
+                    panic!("cannot start nginx ({error}): install Debian's `nginx-light`")
+                });
+            let address = (Ipv4Addr::LOCALHOST, port).into();
+            if is_up(address, &mut process) {
+                return Self { process, address, folder };
+            }
+            let log = fs::read_to_string(folder.join("error.log")).unwrap_or_default();
+            let _ = fs::remove_dir_all(&folder);
+            assert!(log.contains("Address already in use"), "nginx ended: {log}");
+        }
+        panic!("nginx does not stay up");
+    }
+
+    pub fn address(&self) -> Address {
+        Address::Tcp(self.address)
+    }
+}
+
+impl Drop for NginxServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Everything that nginx writes lies in the folder. One process, so that nobody changes user.
+fn configuration(folder: &Path, port: u16, options: &str) -> String {
+    let folder = folder.display();
+    format!(
+        "daemon off; master_process off; pid {folder}/pid;\n\
+         events {{ worker_connections 256; }}\n\
+         http {{\n access_log off;\n client_body_temp_path {folder}/body;\n\
+         proxy_temp_path {folder}/proxy;\n fastcgi_temp_path {folder}/fastcgi;\n\
+         uwsgi_temp_path {folder}/uwsgi;\n scgi_temp_path {folder}/scgi;\n\
+         server {{ listen 127.0.0.1:{port}; root {folder};\n{options}\n}} }}\n"
+    )
+}

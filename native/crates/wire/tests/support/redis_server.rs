@@ -1,0 +1,55 @@
+//! A Redis of the test's own: a free port of the loopback, no persistence, ended when dropped.
+#![allow(dead_code)] // Not every test uses everything.
+
+#[path = "process.rs"]
+mod process;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
+
+use assay_runtime::Address;
+use assay_wire::Target;
+use process::{free_port, is_up};
+
+pub struct RedisServer {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl RedisServer {
+    /// Starts one and waits until it accepts connections.
+    pub fn start(options: &[&str]) -> Self {
+        // The port is free when asked for, but another may take it: then the server ends at once.
+        for _ in 0..5 {
+            let port = free_port();
+            let mut process = Command::new("redis-server")
+                .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+                .args(["--save", "", "--appendonly", "no", "--daemonize", "no"])
+                .args(options)
+                .current_dir(std::env::temp_dir())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap_or_else(|error| {
+                    panic!("cannot start redis-server ({error}): install Debian's `redis-server`")
+                });
+            let address = (Ipv4Addr::LOCALHOST, port).into();
+            if is_up(address, &mut process) {
+                return Self { process, address };
+            }
+        }
+        panic!("redis-server does not stay up");
+    }
+
+    /// As whom nobody in particular logs in.
+    pub fn target(&self) -> Target {
+        let address = Address::Tcp(self.address);
+        Target { address, user: String::new(), password: None, database: String::new() }
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,115 @@
+"""SQL workloads on MariaDB and PostgreSQL: data, load, and what must hold afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import servers
+
+from assay._errors import InputError, MissingError, RunError
+from assay.load import Load, check, clean, parse_url, prepare, run_load
+
+ASSAY = Path(sys.executable).parent / "assay"
+
+
+def load(server: servers.Server, workload: str, connections: int = 4, **options: object) -> Load:
+    """A short load."""
+    return Load(
+        parse_url(server.url), workload, options, connections, time_s=0.7, warmup_s=0.1
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "test", ["point-select", "read-only", "read-write", "update-index", "update-non-index"]
+)
+def test_each_oltp_test_runs_on_what_was_prepared(sql: servers.Server, test: str):
+    """No errors, and no row too many or too few."""
+    asked = load(sql, f"oltp-{test}", tables=2, table_size=500)
+    assert prepare(asked).rows == 1000
+    summary = run_load(asked)
+    assert summary.operations > 20
+    assert summary.errors == 0
+    assert check(asked) == []
+    clean(asked)
+    with pytest.raises((RunError, InputError, MissingError)):
+        run_load(asked)
+
+
+def test_ycsb_reads_what_it_wrote(sql: servers.Server):
+    """Values are checked on every read; E scans, F is timed as one."""
+    for mix, kinds in (
+        ("a", {"read", "update"}),
+        ("e", {"scan", "insert"}),
+        ("f", {"read", "rmw"}),
+    ):
+        asked = load(sql, "ycsb", mix=mix, records=1000, operations=100_000)
+        assert prepare(asked).rows == 1000
+        summary = run_load(asked)
+        assert summary.errors == 0
+        assert summary.by_kind.keys() == kinds
+        assert check(asked) == []
+
+
+def test_tpcc_keeps_its_conditions_also_when_the_client_is_killed(sql: servers.Server):
+    """A transaction is whole or not there; deadlocks are tried again and counted."""
+    asked = load(sql, "tpcc", connections=6, scale="small", warehouses=1)
+    prepare(asked)
+    summary = run_load(asked)
+    assert summary.operations > 20
+    assert summary.errors == 0
+    assert {"new_order", "payment"} <= summary.by_kind.keys()
+    assert check(asked) == []
+    process = subprocess.Popen(
+        [ASSAY, "load", "tpcc", "--to", sql.url, "--connections", "6", "--time", "60s",
+         "--set", "scale=small"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    time.sleep(2)
+    process.kill()
+    process.wait()
+    time.sleep(0.5)
+    assert check(asked) == []
+
+
+def test_a_corrupted_row_makes_the_right_condition_fail_by_number(sql: servers.Server):
+    """W_YTD is compared with the districts (1) and with the history (8)."""
+    asked = load(sql, "tpcc", scale="small", warehouses=1)
+    prepare(asked)
+    _run_sql(sql, "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1")
+    faults = check(asked)
+    assert [fault for fault in faults if "condition 1:" in fault or "3.3.2.1:" in fault] or any(
+        "1" in fault.split()[0:2] for fault in faults
+    ), faults
+    assert len(faults) == 2, faults
+
+
+def test_what_a_user_gets_wrong_is_told(sql: servers.Server):
+    """A wrong password, a wrong database, a workload for others, options out of range."""
+    target = parse_url(sql.url)
+    wrong = [
+        (replace(target, user="nobody-here", password="secret-word"), MissingError),
+        (replace(target, database="nowhere"), MissingError),
+    ]
+    for changed, kind in wrong:
+        with pytest.raises(kind) as refused:
+            run_load(replace(load(sql, "oltp-point-select"), target=changed))
+        assert "secret-word" not in str(refused.value)
+    with pytest.raises(InputError, match="cannot be asked"):
+        run_load(load(sql, "redis-get"))
+    with pytest.raises(InputError, match="there is uniform"):
+        run_load(load(sql, "oltp-point-select", distribution="normal"))
+
+
+def _run_sql(server: servers.Server, text: str) -> None:
+    port = str(server.port)
+    command = (
+        [servers.find("mariadb"), "-h", "127.0.0.1", "-P", port, "-u", "load", "load", "-e", text]
+        if server.url.startswith("mysql")
+        else [servers.find("psql"), "-h", "127.0.0.1", "-p", port, "-U", "load", "-c", text, "load"]
+    )
+    subprocess.run(command, check=True, capture_output=True)
