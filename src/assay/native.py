@@ -171,6 +171,17 @@ class Result(Message):
     load: LoadResult | None = None
 
 
+class Serving(Message):
+    """Small servers that answer from now on, one on each port of loopback."""
+
+    pid: int
+    ports: list[int]
+
+
+class Served(Message):
+    """They have ended."""
+
+
 class Loading(Message):
     """How far a server's data are loaded, in rows."""
 
@@ -215,6 +226,7 @@ _TYPES: dict[str, type[Message]] = {
     "ready": Ready,
     "checked": Checked,
     "loading": Loading,
+    "serving": Serving,
     "phase": Phase,
     "interval": Interval,
     "health": Health,
@@ -274,7 +286,7 @@ class Session:
         executable: Path | None = None,
         result_type: type[Message] | None = None,
     ) -> None:
-        of_verb: dict[str, type[Message]] = {"census": Census, "facts": Facts}
+        of_verb: dict[str, type[Message]] = {"census": Census, "facts": Facts, "serve": Served}
         self._result_type = result_type or of_verb.get(verb, Result)
         self.process = subprocess.Popen(
             [str(executable or find_assayer()), verb],

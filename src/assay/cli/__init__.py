@@ -6,7 +6,7 @@ import signal
 
 import typer
 
-from assay.cli import decide, host, list_, load, pilot, report, run, show, verify
+from assay.cli import decide, host, list_, load, pilot, report, run, serve, show, verify
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -18,7 +18,7 @@ app = typer.Typer(
     "needed is missing here; 4 the measurement is void; 5 the host could not be restored; "
     "130 interrupted, what was done is kept.",
 )
-for command in (run, pilot, show, report, verify, decide, load, list_, host):
+for command in (run, pilot, show, report, verify, decide, load, serve, list_, host):
     command.register(app)
 
 

@@ -6,6 +6,7 @@ keeps a promise about latency. Both are thin over `assayer load`.
 
 from assay.load.limit import Limit, Promise, find_limit, parse_promise
 from assay.load.run import Load, check, clean, prepare, run_load
+from assay.load.serve import serve
 from assay.load.summary import Summary, second_line, summary_lines
 from assay.load.url import Target, parse_url
 
@@ -23,5 +24,6 @@ __all__ = [
     "prepare",
     "run_load",
     "second_line",
+    "serve",
     "summary_lines",
 ]

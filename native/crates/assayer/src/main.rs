@@ -36,6 +36,8 @@ enum Verb {
     Micro,
     /// Put load on a server.
     Load,
+    /// Be a small server, to try clients and proxies on.
+    Serve,
     /// Say what this host is and what can be measured on it.
     Facts,
     /// Count the instructions of functions in an executable.
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Engine => verbs::engine::run(request, &mut output),
         Verb::Micro => verbs::micro::run(request, &mut output),
         Verb::Load => verbs::load::run(request, &mut output),
+        Verb::Serve => verbs::serve::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),
         Verb::Census => verbs::census::run(request, &mut output),
     });

@@ -240,6 +240,15 @@
 //! `retries.deadlock`, `retries.conflict`, `retries.lock_timeout`. Latencies count from the intended
 //! time; all operations of a pipeline take as long as the last.
 //!
+//! # Verb `serve`: small servers
+//!
+//! `{"kind": "http-file"|"http-proxy"|"resp", "ports": [0], "bytes": 512, "upstreams": ["HOST:PORT"],
+//! "stall_ms": 0, "period_ms": 1000}`: a server on each port of loopback (0: a free one), all on one
+//! thread, until the process is told to stop. `http-file` answers every request with a file of
+//! `bytes`, `resp` every command with a value of `bytes`, `http-proxy` passes requests on to the
+//! `upstreams` by turns. With `stall_ms` above 0 nobody is answered for the last `stall_ms` of every
+//! period. Messages: `serving` `{"pid", "ports"}`, then at the end `result` `{}`.
+//!
 //! # Verb `facts`: this host
 //!
 //! Request `{}`. One `result`: `arch`, `cpu_model`, `cpus`, `cpu_features` (sorted),

@@ -103,9 +103,11 @@ macro_rules! with_schedule {
 
 mod load;
 mod micro;
+mod serve;
 
 pub use load::*;
 pub use micro::*;
+pub use serve::*;
 
 with_schedule! {
     /// The request of `engine`.

@@ -285,6 +285,17 @@ pub struct Load {
     pub ended_by: Option<String>,
 }
 
+/// Servers that answer from now on.
+#[derive(Serialize)]
+pub struct Serving<'a> {
+    pub pid: u32,
+    pub ports: &'a [u16],
+}
+
+/// They have ended.
+#[derive(Serialize)]
+pub struct Served {}
+
 /// How far the loading is.
 #[derive(Serialize)]
 pub struct Loading {

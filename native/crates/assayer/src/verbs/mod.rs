@@ -6,6 +6,7 @@ pub mod facts;
 mod hint;
 pub mod load;
 pub mod micro;
+pub mod serve;
 
 use std::collections::BTreeMap;
 use std::io::Read;

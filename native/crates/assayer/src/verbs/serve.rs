@@ -1,0 +1,93 @@
+//! `serve`: small servers of our own on loopback, to try clients and proxies on.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use assay_primitives::Clock;
+use assay_runtime::{Address, Handle, Listener, RuntimeError, Worker};
+use assay_stub::http::{file_server, proxy};
+use assay_stub::{resp::echo, stall};
+
+use super::typed;
+use crate::failure::Failure;
+use crate::life;
+use crate::output::Output;
+use crate::protocol::request::{ServeKind, ServeRequest};
+use crate::protocol::response::{Served, Serving};
+
+/// Serves until the process is told to stop.
+pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failure> {
+    let request: ServeRequest = typed(request)?;
+    check(&request)?;
+    let upstreams = request.upstreams.iter().map(|text| address(text));
+    let upstreams = upstreams.collect::<Result<Vec<_>, _>>()?;
+    let worker = Worker::new(Clock::calibrated()).map_err(anyhow::Error::from)?;
+    let (handle, mut ports) = (worker.handle(), Vec::new());
+    for port in &request.ports {
+        let listener = listen(&handle, *port)?;
+        ports.push(listener.address().map_err(anyhow::Error::from)?.port());
+        start(&handle, listener, &request, upstreams.clone());
+    }
+    output.write("serving", &Serving { pid: std::process::id(), ports: &ports })?;
+    worker.run(u64::MAX, life::stop_flag()).map_err(anyhow::Error::from)?;
+    output.write("result", &Served {})
+}
+
+fn check(request: &ServeRequest) -> Result<(), Failure> {
+    if request.stall_ms > 0 && request.stall_ms >= request.period_ms {
+        let ServeRequest { stall_ms, period_ms, .. } = request;
+        let message = format!("stall_ms is {stall_ms}: must be below period_ms, {period_ms}");
+        return Err(Failure::usage(message));
+    }
+    match request.kind {
+        ServeKind::HttpProxy if request.upstreams.is_empty() => {
+            Err(Failure::usage("upstreams is empty: a proxy needs somewhere to pass requests to"))
+        }
+        ServeKind::HttpProxy if request.stall_ms > 0 => {
+            Err(Failure::usage("stall_ms: a proxy does not stall; let its upstreams do it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn address(text: &str) -> Result<Address, Failure> {
+    let wrong = || Failure::usage(format!("upstreams: {text:?} is not HOST:PORT"));
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse().map_err(|_| wrong())?;
+    Address::tcp(host, port).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn listen(handle: &Handle, port: u16) -> Result<Listener, Failure> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    Listener::bind(handle, address).map_err(|error| Failure::Missing {
+        message: format!("{address} cannot be listened on: {error}"),
+        next: "choose another port, or 0 for a free one".to_owned(),
+    })
+}
+
+fn start(handle: &Handle, listener: Listener, request: &ServeRequest, upstreams: Vec<Address>) {
+    let ServeRequest { kind, bytes, stall_ms, period_ms, .. } = *request;
+    let file = file_server::Options { body_bytes: bytes };
+    let echo = echo::Options { answer: echo::Answer::Bulk(bytes) };
+    let stalling = |server| stall::Options { period_ms, stall_ms, server };
+    let spawned = handle.clone();
+    let handle = handle.clone();
+    match kind {
+        ServeKind::HttpProxy => {
+            let options = proxy::Options { upstreams };
+            spawned.spawn(async move { ended(proxy::serve(handle, listener, options).await) });
+        }
+        ServeKind::HttpFile => {
+            let options = stalling(stall::Server::Http(file));
+            spawned.spawn(async move { ended(stall::serve(handle, listener, options).await) });
+        }
+        ServeKind::Resp => {
+            let options = stalling(stall::Server::Resp(echo));
+            spawned.spawn(async move { ended(stall::serve(handle, listener, options).await) });
+        }
+    }
+}
+
+/// A server that cannot accept any more ends the process, as if it was told to.
+fn ended(_: RuntimeError) {
+    life::request_stop();
+}

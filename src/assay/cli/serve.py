@@ -1,0 +1,49 @@
+"""`assay serve`: a small server, to try clients and proxies on."""
+
+from __future__ import annotations
+
+import signal
+
+import typer
+
+from assay._errors import ExitCode, InputError
+from assay._units import parse_duration
+from assay.cli._output import guarded, tell
+from assay.load.serve import SCHEMES, serve
+from assay.report import Line
+
+
+@guarded
+def command(
+    kind: str = typer.Argument(..., help="What to be: http-file, http-proxy or resp."),
+    port: list[int] = typer.Option([0], help="Port on loopback, again for more servers; 0: free."),
+    size: int = typer.Option(512, "--bytes", min=0, help="Bytes of each answer."),
+    upstream: list[str] = typer.Option(
+        [], help="Where a proxy passes requests on to.", metavar="HOST:PORT"
+    ),
+    stall: str = typer.Option("0s", help="Answer nobody for so long in each period."),
+    period: str = typer.Option("1s", help="The period of stalls."),
+) -> ExitCode | None:
+    """Be a small server on loopback until interrupted; its addresses go to stdout.
+
+    Example: assay serve resp --stall 100ms
+    """
+    if kind not in SCHEMES:
+        raise InputError(f"{kind!r} is not one of {', '.join(SCHEMES)}")
+    stall_ms, period_ms = (_milliseconds(text) for text in (stall, period))
+    with serve(kind, port, size, upstream, stall_ms, period_ms) as urls:
+        tell(Line(url) for url in urls)
+        signal.pause()
+    return None
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        return round(1000 * parse_duration(text))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve")(command)
