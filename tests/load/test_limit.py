@@ -8,15 +8,10 @@ import pytest
 
 from assay._errors import InputError, VoidError
 from assay.load import Load, Promise, Summary, Target, find_limit, parse_promise
+from load_samples import NOTHING
 
 CAPACITY = 10_000.0
 LOAD = Load(Target("redis", "127.0.0.1", 6379), "redis-get", connections=10)
-NOTHING = Summary(
-    server="", complete=True, window_s=1.0, operations=1000, errors=0, achieved_per_s=0.0,
-    asked_per_s=None, latency_ns={}, service_ns={}, lateness_ns={}, by_kind={}, counters={},
-    connections=10, busiest_thread=0.1, cpu_us_per_operation=1.0, rss_bytes=0, void="",
-    histogram="",
-)  # fmt: skip
 
 
 def queue(load: Load) -> Summary:

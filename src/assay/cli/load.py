@@ -12,6 +12,7 @@ from assay._units import format_quantity, parse_duration
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.load import (
     Load,
+    TpccReport,
     check,
     clean,
     find_limit,
@@ -98,6 +99,9 @@ def _run(load: Load, json: bool) -> ExitCode | None:
         tell(summary_lines(summary))
     if load.workload not in CHECKED:
         return ExitCode.VOID if summary.void else None
+    report = TpccReport.of(summary, load.options)
+    if not json:
+        tell(Line(line) for line in report.lines())
     faults = check(load)
     for fault in faults:
         console.print(f"the data are not sound: {fault}", style="red")

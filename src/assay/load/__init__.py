@@ -8,6 +8,7 @@ from assay.load.limit import Limit, Promise, find_limit, parse_promise
 from assay.load.run import Load, check, clean, prepare, run_load
 from assay.load.serve import serve
 from assay.load.summary import Summary, second_line, summary_lines
+from assay.load.tpcc import TpccReport
 from assay.load.url import Target, parse_url
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Promise",
     "Summary",
     "Target",
+    "TpccReport",
     "check",
     "clean",
     "find_limit",

@@ -11,8 +11,18 @@ pub struct Carried {
     pub operations: u32,
     /// Tries that were rolled back before it, by cause.
     pub retries: Retries,
+    /// Whether it was rolled back because its input demands it, which is no error.
+    pub is_rolled_back: bool,
     /// Whether the server refused it for good.
     pub is_error: bool,
+}
+
+impl Carried {
+    /// One operation that went as it should.
+    pub fn one(kind: usize) -> Self {
+        let retries = Retries::default();
+        Self { kind, operations: 1, retries, is_rolled_back: false, is_error: false }
+    }
 }
 
 /// Tries that were rolled back.

@@ -38,8 +38,10 @@ pub struct Totals {
     pub requests: u64,
     /// Operations in them.
     pub operations: u64,
-    /// Tries that were rolled back.
+    /// Tries that were rolled back because of others.
     pub retries: Retries,
+    /// Requests that were rolled back as they demand.
+    pub rolled_back: u64,
 }
 
 struct Shared {
@@ -242,6 +244,7 @@ impl Shared {
             totals.requests += 1;
             totals.operations += u64::from(carried.operations);
             totals.retries.add(carried.retries);
+            totals.rolled_back += u64::from(carried.is_rolled_back);
             self.totals.set(totals);
         }
         client.close().await;

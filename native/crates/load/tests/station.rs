@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use assay_load::arrivals::Spacing;
-use assay_load::{Arrivals, Carried, Client, Ended, Error, Rate, Retries, Station};
+use assay_load::{Arrivals, Carried, Client, Ended, Error, Rate, Station};
 use assay_primitives::Clock;
 use assay_runtime::{Address, Connection, Handle, Listener, Worker, sleep_until};
 use assay_wire::WireError;
@@ -111,7 +111,7 @@ impl Client for Ping {
         self.connection.more().await.map_err(WireError::from)?;
         assert_eq!(self.connection.input(), b"x");
         self.connection.consume(1);
-        Ok(Carried { kind: 0, operations: 1, retries: Retries::default(), is_error: false })
+        Ok(Carried::one(0))
     }
 }
 

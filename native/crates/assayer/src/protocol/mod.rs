@@ -236,7 +236,7 @@
 //! clock; `late_sends` the fraction of sends more than 1 ms late though the connection was idle;
 //! `server_idle` the idle fraction of all CPUs. `result` also has `load` `{"connections", "service",
 //! "lateness", "cpu_us_per_operation", "ended_by"}`: histograms of answers from the send on and of
-//! late sends, and what ended the run early (null: nothing); `counters` has `requests`, `spun_ns` and
+//! late sends, and what ended the run early (null: nothing); `counters` has `requests`, `spun_ns`, `rolled_back` (as the input demands) and
 //! `retries.deadlock`, `retries.conflict`, `retries.lock_timeout`. Latencies count from the intended
 //! time; all operations of a pipeline take as long as the last.
 //!

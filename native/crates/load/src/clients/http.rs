@@ -4,7 +4,7 @@ use assay_runtime::{Handle, RuntimeError};
 use assay_wire::WireError;
 use assay_wire::http::{HttpTarget, Session};
 
-use crate::client::{Carried, Client, Error, Retries};
+use crate::client::{Carried, Client, Error};
 
 /// One connection's requests. A connection that the server closes between two requests, as it may,
 /// is opened again, and that time belongs to the request.
@@ -45,6 +45,6 @@ impl Client for HttpClient {
             }
             result => result?,
         };
-        Ok(Carried { kind: 0, operations: 1, retries: Retries::default(), is_error: !answered })
+        Ok(Carried { is_error: !answered, ..Carried::one(0) })
     }
 }

@@ -53,7 +53,7 @@ impl<S: Open> Client for OltpClient<S> {
                     }
                 }
                 Outcome::Done => {
-                    return Ok(Carried { kind: 0, operations: 1, retries, is_error: false });
+                    return Ok(Carried { retries, ..Carried::one(0) });
                 }
             }
         }

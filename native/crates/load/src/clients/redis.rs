@@ -6,7 +6,7 @@ use assay_wire::resp::codec;
 use assay_wire::{Target, WireError};
 use assay_workload::random::Random;
 
-use crate::client::{Carried, Client, Error, Retries};
+use crate::client::{Carried, Client, Error};
 
 /// Which command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Client for RedisClient {
         if self.commands.keys > 1 {
             self.draw();
         }
-        Ok(Carried { kind: 0, operations, retries: Retries::default(), is_error })
+        Ok(Carried { operations, is_error, ..Carried::one(0) })
     }
 }
 

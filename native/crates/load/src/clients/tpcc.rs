@@ -55,15 +55,16 @@ impl<S: Open> Client for TpccClient<S> {
         let request = self.next.take().unwrap_or_else(|| self.stream.take());
         self.thinking = request.think_time;
         let mut retries = Retries::default();
-        let is_error = loop {
+        let (is_rolled_back, is_error) = loop {
             match self.terminal.run(&request.input).await.map_err(error)? {
-                Ending::Committed(_) | Ending::RolledBack => break false,
+                Ending::Committed(_) => break (false, false),
+                Ending::RolledBack => break (true, false),
                 Ending::Conflict(kind) if retries.note(kind) => {}
-                Ending::Conflict(_) => break true,
+                Ending::Conflict(_) => break (false, true),
             }
         };
         let kind = Kind::ALL.iter().position(|kind| *kind == request.input.kind()).unwrap_or(0);
-        Ok(Carried { kind, operations: 1, retries, is_error })
+        Ok(Carried { retries, is_rolled_back, is_error, ..Carried::one(kind) })
     }
 
     async fn close(self) {

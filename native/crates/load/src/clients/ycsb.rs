@@ -8,7 +8,7 @@ use assay_wire::{Target, WireError};
 use assay_workload::{OperationKind, Plan, Stream};
 
 use super::Open;
-use crate::client::{Carried, Client, Error, Retries};
+use crate::client::{Carried, Client, Error};
 use crate::ycsb::YcsbError;
 use crate::ycsb::sql::{Statements, Verify, run};
 
@@ -66,7 +66,7 @@ impl<S: Open> Client for YcsbClient<S> {
             Err(wrong) => return Err(Error::Data(wrong.to_string())),
         };
         let kind = self.kinds[operation.kind as usize];
-        Ok(Carried { kind, operations: 1, retries: Retries::default(), is_error })
+        Ok(Carried { is_error, ..Carried::one(kind) })
     }
 
     async fn close(self) {
