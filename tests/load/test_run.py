@@ -13,7 +13,7 @@ import pytest
 import servers
 
 from assay._errors import InputError, MissingError
-from assay.load import Load, parse_url, run_load
+from assay.load import Load, clean, parse_url, prepare, run_load
 
 ASSAY = Path(sys.executable).parent / "assay"
 
@@ -51,6 +51,20 @@ def test_an_open_loop_sends_as_often_as_asked(redis: servers.Server):
         assert summary.lateness_ns["max"] > 0
     deep = run_load(load(redis, "redis-get", options={"pipeline": 16}, connections=2))
     assert deep.operations == 16 * deep.counters["requests"] or deep.operations % 16 == 0
+
+
+def test_ycsb_runs_over_redis_without_its_scans(redis: servers.Server):
+    """Records are made, used and taken away again; the server counts them."""
+    asked = load(redis, "ycsb", connections=4, options={"mix": "f", "records": 500})
+    prepare(asked)
+    assert _keys(redis) >= 500
+    summary = run_load(asked)
+    assert summary.errors == 0
+    assert summary.by_kind.keys() == {"read", "rmw"}
+    clean(asked)
+    assert _keys(redis) < 500
+    with pytest.raises(InputError, match="order of keys"):
+        run_load(load(redis, "ycsb", options={"mix": "e"}))
 
 
 def test_a_file_is_fetched_and_one_that_is_not_there_is_an_error(nginx: servers.Server):
@@ -105,6 +119,12 @@ def test_a_server_that_dies_ends_the_run_with_what_was_measured():
     assert not summary.complete
     assert summary.operations > 0
     assert "the run ended early" in summary.void
+
+
+def _keys(server: servers.Server) -> int:
+    """How many keys a Redis has."""
+    command = [servers.find("redis-cli"), "-p", str(server.port), "DBSIZE"]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def _commands(server: servers.Server) -> int:

@@ -224,7 +224,8 @@
 //!   `oltp-read-only`, `oltp-read-write`, `oltp-update-index`, `oltp-update-non-index` with `{"tables":
 //!   1, "table_size": 10000, "distribution": "special"|"uniform"|"gaussian"|"pareto"|"zipfian",
 //!   "skip_trx": false}`; `ycsb` as for `engine`; `tpcc` with `{"warehouses": 1, "scale": "standard",
-//!   "waits": false}`, a connection being a terminal. SQL workloads are for `mysql` and `postgresql`.
+//!   "waits": false}`, a connection being a terminal. SQL workloads are for `mysql` and `postgresql`, `ycsb` without
+//!   mix e for `redis` too.
 //! * `action`: SQL workloads keep data on the server. `prepare` makes them (tables of their names are
 //!   dropped), with a message `loading` `{"rows", "of"}` each second; `check` looks what is wrong with
 //!   them after a run; `clean` takes them away. These three end with `result` `{"rows", "seconds",

@@ -7,5 +7,6 @@ mod open;
 pub mod redis;
 pub mod tpcc;
 pub mod ycsb;
+pub mod ycsb_redis;
 
 pub use open::Open;

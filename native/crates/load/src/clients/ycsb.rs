@@ -35,10 +35,8 @@ impl<S: Open> YcsbClient<S> {
     ) -> Result<Self, Error> {
         let mut session = S::open(&handle, &target).await?;
         let statements = Statements::prepare(&mut session, plan).await?;
-        let places = kinds(plan);
-        let kinds = OperationKind::ALL
-            .map(|kind| places.iter().position(|place| *place == kind.name()).unwrap_or(0));
-        Ok(Self { session, statements, inputs, values: plan.without_inputs(), kinds })
+        let (values, kinds) = (plan.without_inputs(), places(plan));
+        Ok(Self { session, statements, inputs, values, kinds })
     }
 }
 
@@ -47,6 +45,13 @@ pub fn kinds(plan: &Plan) -> Vec<&'static str> {
     let shares = plan.parameters().mix.shares();
     let kinds = OperationKind::ALL.into_iter().zip(shares).filter(|(_, share)| *share > 0.0);
     kinds.map(|(kind, _)| kind.name()).collect()
+}
+
+/// By kind of operation its place among those of a plan's mix.
+pub(super) fn places(plan: &Plan) -> [usize; OperationKind::ALL.len()] {
+    let places = kinds(plan);
+    OperationKind::ALL
+        .map(|kind| places.iter().position(|place| *place == kind.name()).unwrap_or(0))
 }
 
 impl<S: Open> Client for YcsbClient<S> {

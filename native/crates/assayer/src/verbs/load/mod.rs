@@ -4,6 +4,7 @@ mod http;
 mod redis;
 mod sql;
 mod unit;
+mod ycsb_redis;
 
 use std::future::Future;
 use std::sync::Mutex;
@@ -40,6 +41,9 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
     check(&request, schedule.threads)?;
     let target = target(&request.target)?;
     let protocol = request.target.protocol;
+    if let (LoadWorkload::Ycsb(workload), LoadProtocol::Redis) = (&request.workload, protocol) {
+        return ycsb_redis::run(&request, &target, workload, output);
+    }
     if sql::is_one(&request.workload) {
         return match protocol {
             LoadProtocol::Mysql => sql::run::<mysql::Session>(&request, &target, output),

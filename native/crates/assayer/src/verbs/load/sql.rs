@@ -197,7 +197,7 @@ fn prepare<S: Open>(
 }
 
 /// A server that is not there or refuses is missing; the rest failed.
-fn failed(error: Error) -> Failure {
+pub fn failed(error: Error) -> Failure {
     match &error {
         Error::Wire(WireError::Runtime(_) | WireError::Login { .. }) => Failure::Missing {
             message: error.to_string(),
