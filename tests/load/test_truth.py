@@ -16,11 +16,11 @@ def test_stalls_show_in_an_open_loop_as_arithmetic_has_them_and_hide_in_a_closed
         target = parse_url(urls[0])
         asked = Load(target, "redis-get", connections=200, rate=1000, time_s=3, warmup_s=0.5)
         latency = run_load(asked).latency_ns
-        # A share of 0.1 (1 - t / 100 ms) waits longer than t. The machine may be busy.
-        assert latency["0.99"] == pytest.approx(90e6, rel=0.1)
-        assert latency["0.999"] == pytest.approx(99e6, rel=0.1)
+        # A share of 0.1 (1 - t / 100 ms) waits longer than t: no less, and on a busy machine more.
+        assert 0.95 * 90e6 < latency["0.99"] < 2 * 90e6
+        assert 0.95 * 99e6 < latency["0.999"]
         closed = run_load(Load(target, "redis-get", connections=5, time_s=3, warmup_s=0.5))
-        assert closed.service_ns["0.99"] < 45e6
+        assert closed.service_ns["0.99"] < latency["0.99"] / 2
 
 
 def test_a_file_comes_through_a_proxy_with_eight_upstreams():

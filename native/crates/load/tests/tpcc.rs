@@ -1,17 +1,13 @@
 //! TPC-C in PostgreSQL and MariaDB: the same seed leaves the same rows as in the slow twin.
 //!
-//! The servers are real and private to this process; the sessions are slow ones over other
-//! people's clients, so that what is tested here is the lowering alone.
+//! The servers are real and private to this process; the sessions are ours.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
+#[path = "tpcc/counted.rs"]
+mod counted;
 #[path = "tpcc/databases.rs"]
 mod databases;
-#[path = "tpcc/servers.rs"]
-mod servers;
-#[path = "tpcc/slow_mysql.rs"]
-mod slow_mysql;
-#[path = "tpcc/slow_postgres.rs"]
-mod slow_postgres;
+mod support;
 
 use std::collections::BTreeMap;
 
@@ -28,12 +24,14 @@ use assay_workload::tpcc::{
     Input, Kind, Outcome, Plan, Stream, TABLES, Violation, check_after_loading,
     check_after_running, run,
 };
-use databases::{Database, assert_same, load_all, mariadb, now, plan, postgres, twin};
+use counted::Counted;
+use databases::{Database, assert_same, load_all, mariadb, plan, postgres, twin};
+use support::block_on;
 
 const TRANSACTIONS: usize = 500;
 
 fn violations<S: Session>(session: &mut S) -> Vec<Violation> {
-    check_after_running(&now(census::read(session)).unwrap())
+    check_after_running(&block_on(census::read(session)).unwrap())
 }
 
 fn loading<S: Session>(database: Database<S>) {
@@ -46,8 +44,8 @@ fn loading<S: Session>(database: Database<S>) {
         let tables = TABLES.iter().filter(|table| !indexes.contains(&table.name));
         let counts = tables.map(|table| expected.count(table.id) as u64);
         assert_eq!(rows, counts.sum::<u64>());
-        assert_same(&now(final_state::read(&mut session)).unwrap(), &expected);
-        let census = now(census::read(&mut session)).unwrap();
+        assert_same(&block_on(final_state::read(&mut session)).unwrap(), &expected);
+        let census = block_on(census::read(&mut session)).unwrap();
         assert_eq!(check_after_loading(&census, &plan.parameters().scale), []);
     }
 }
@@ -82,13 +80,13 @@ fn running<S: Session>(database: Database<S>) {
     let mut session = (database.open)();
     load_all(&mut session, &plan, Options::default());
     let mut expected = twin(&plan);
-    let mut terminal = now(Terminal::new(session)).unwrap();
+    let mut terminal = block_on(Terminal::new(session)).unwrap();
     let mut stream = stream_with_roll_back(&plan);
     let (mut seen, mut rolled_back) = (BTreeMap::new(), 0);
     for place in 0..TRANSACTIONS {
         let input = stream.take().input;
         *seen.entry(input.kind().name()).or_insert(0) += 1;
-        let ending = now(terminal.run(&input)).unwrap();
+        let ending = block_on(terminal.run(&input)).unwrap();
         match expected.transact(|tables| run(tables, &input)) {
             Ok(outcome) => assert_eq!(ending, Ending::Committed(outcome), "{place}: {input:?}"),
             Err(ReferenceAbort::Requested) => {
@@ -100,7 +98,7 @@ fn running<S: Session>(database: Database<S>) {
     }
     assert!(rolled_back > 0 && seen.len() == Kind::ALL.len(), "{rolled_back} of {seen:?}");
     let mut session = terminal.into_session();
-    assert_same(&now(final_state::read(&mut session)).unwrap(), &expected);
+    assert_same(&block_on(final_state::read(&mut session)).unwrap(), &expected);
     assert_eq!(violations(&mut session), []);
 }
 
@@ -116,12 +114,12 @@ fn one_stream_leaves_the_same_rows_in_mariadb_as_in_the_twin() {
 
 /// Runs one stream, trying again what the server gave up; how often that was.
 fn drive<S: Session>(session: S, plan: &Plan, thread: usize) -> usize {
-    let mut terminal = now(Terminal::new(session)).unwrap();
+    let mut terminal = block_on(Terminal::new(session)).unwrap();
     let mut stream = plan.stream(thread);
     let mut conflicts = 0;
     for _ in 0..TRANSACTIONS {
         let input = stream.take().input;
-        while let Ending::Conflict(_) = now(terminal.run(&input)).unwrap() {
+        while let Ending::Conflict(_) = block_on(terminal.run(&input)).unwrap() {
             conflicts += 1;
         }
     }
@@ -144,11 +142,11 @@ fn concurrency<S: Session>(database: Database<S>) {
     });
     assert!(conflicts < TRANSACTIONS, "{conflicts} conflicts");
     assert_eq!(violations(&mut session), []);
-    let census = now(census::read(&mut session)).unwrap();
+    let census = block_on(census::read(&mut session)).unwrap();
     let orders = census.orders.len();
     assert!(orders > 600 + 2 * 200, "{orders} orders");
     // What was taken from a stock is S_YTD, and each refill was 91: a lost update would show.
-    let (before, after) = (twin(&plan), now(final_state::read(&mut session)).unwrap());
+    let (before, after) = (twin(&plan), block_on(final_state::read(&mut session)).unwrap());
     for ((_, before), (key, after)) in before.rows(Stock::TABLE).zip(after.rows(Stock::TABLE)) {
         let (before, after) = (stock(before), stock(after));
         let missing = before.quantity() - after.quantity() - after.ytd() as i64;
@@ -213,8 +211,8 @@ fn corruption<S: Session>(database: Database<S>) {
     load_all(&mut session, &plan, Options::default());
     for (change, what, expected) in SEEDED {
         let table = change.split(' ').nth(if change.starts_with('U') { 1 } else { 2 }).unwrap();
-        now(session.batch(&format!("CREATE TABLE kept AS SELECT * FROM {table}"))).unwrap();
-        now(session.batch(change)).unwrap();
+        block_on(session.batch(&format!("CREATE TABLE kept AS SELECT * FROM {table}"))).unwrap();
+        block_on(session.batch(change)).unwrap();
         let mut caught: Vec<u8> =
             violations(&mut session).iter().map(|violation| violation.condition).collect();
         caught.sort_unstable();
@@ -225,7 +223,7 @@ fn corruption<S: Session>(database: Database<S>) {
             format!("INSERT INTO {table} SELECT * FROM kept"),
             "DROP TABLE kept".to_owned(),
         ] {
-            now(session.batch(&text)).unwrap();
+            block_on(session.batch(&text)).unwrap();
         }
     }
     assert_eq!(violations(&mut session), []);
@@ -246,7 +244,7 @@ fn namesakes<S: Session>(database: Database<S>) {
     let plan = plan(1);
     let mut session = (database.open)();
     load_all(&mut session, &plan, Options::default());
-    let mut terminal = now(Terminal::new(session)).unwrap();
+    let mut terminal = block_on(Terminal::new(session)).unwrap();
     let last = last_name(7);
     // The middle one after each, in the order of bytes: capital letters come first.
     for (number, first, middle) in
@@ -256,10 +254,10 @@ fn namesakes<S: Session>(database: Database<S>) {
             "UPDATE customer SET c_last = '{last}', c_first = '{first}' \
              WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = {number}"
         );
-        now(terminal.session_mut().batch(&change)).unwrap();
+        block_on(terminal.session_mut().batch(&change)).unwrap();
         let customer = CustomerChoice::LastName(7);
         let input = OrderStatusInput { warehouse: 1, district: 1, customer };
-        let ending = now(terminal.run(&Input::OrderStatus(input))).unwrap();
+        let ending = block_on(terminal.run(&Input::OrderStatus(input))).unwrap();
         let Ending::Committed(Outcome::OrderStatus(status)) = ending else { panic!("{ending:?}") };
         assert_eq!(status.customer, middle, "after {first}");
     }
@@ -281,8 +279,8 @@ fn lock_timeout<S: Session>(database: Database<S>, no_patience: &str) {
     let mut holder = (database.open)();
     load_all(&mut holder, &plan, Options::default());
     let mut session = (database.open)();
-    now(session.batch(no_patience)).unwrap();
-    let mut terminal = now(Terminal::new(session)).unwrap();
+    block_on(session.batch(no_patience)).unwrap();
+    let mut terminal = block_on(Terminal::new(session)).unwrap();
     let mut stream = plan.stream(0);
     for kind in [Kind::NewOrder, Kind::Payment, Kind::Delivery] {
         let input = loop {
@@ -291,15 +289,15 @@ fn lock_timeout<S: Session>(database: Database<S>, no_patience: &str) {
                 break input;
             }
         };
-        now(holder.batch("BEGIN")).unwrap();
-        now(holder.batch("UPDATE warehouse SET w_ytd = w_ytd + 1")).unwrap();
-        now(holder.batch("UPDATE customer SET c_balance = c_balance + 1")).unwrap();
-        now(holder.batch("UPDATE stock SET s_ytd = s_ytd + 1")).unwrap();
-        let ending = now(terminal.run(&input)).unwrap();
+        block_on(holder.batch("BEGIN")).unwrap();
+        block_on(holder.batch("UPDATE warehouse SET w_ytd = w_ytd + 1")).unwrap();
+        block_on(holder.batch("UPDATE customer SET c_balance = c_balance + 1")).unwrap();
+        block_on(holder.batch("UPDATE stock SET s_ytd = s_ytd + 1")).unwrap();
+        let ending = block_on(terminal.run(&input)).unwrap();
         assert_eq!(ending, Ending::Conflict(ServerErrorKind::LockTimeout), "{input:?}");
-        now(holder.batch("ROLLBACK")).unwrap();
+        block_on(holder.batch("ROLLBACK")).unwrap();
         assert_eq!(violations(&mut holder), [], "nothing of the first attempt is left");
-        let ending = now(terminal.run(&input)).unwrap();
+        let ending = block_on(terminal.run(&input)).unwrap();
         assert!(matches!(ending, Ending::Committed(_)), "{ending:?}");
     }
     assert_eq!(violations(&mut holder), []);
@@ -316,18 +314,18 @@ fn a_lock_timeout_in_mariadb_leaves_nothing_and_can_be_tried_again() {
 }
 
 /// The numbers that the module promises.
-fn round_trips<S: Session>(database: Database<S>, trips: fn(&S) -> u64, expected: [u64; 5]) {
+fn round_trips<S: Session>(database: Database<S>, expected: [u64; 5]) {
     let plan = plan(1);
-    let mut session = (database.open)();
+    let mut session = Counted { session: (database.open)(), trips: 0 };
     load_all(&mut session, &plan, Options::default());
-    let mut terminal = now(Terminal::new(session)).unwrap();
+    let mut terminal = block_on(Terminal::new(session)).unwrap();
     let mut stream = plan.stream(0);
     let mut seen = [None; 5];
     while seen.contains(&None) {
         let input = stream.take().input;
-        let before = trips(terminal.session_mut());
-        let ending = now(terminal.run(&input)).unwrap();
-        let taken = trips(terminal.session_mut()) - before;
+        let before = terminal.session_mut().trips;
+        let ending = block_on(terminal.run(&input)).unwrap();
+        let taken = terminal.session_mut().trips - before;
         let by_name = matches!(&input, Input::Payment(input) if is_named(input.customer))
             || matches!(&input, Input::OrderStatus(input) if is_named(input.customer));
         if ending != Ending::RolledBack {
@@ -343,19 +341,19 @@ fn is_named(choice: CustomerChoice) -> bool {
 
 #[test]
 fn the_round_trips_to_postgres_are_as_few_as_promised() {
-    round_trips(postgres(), |session| session.trips, [10, 6, 5, 15, 4]);
+    round_trips(postgres(), [10, 6, 5, 15, 4]);
 }
 
 #[test]
 fn the_round_trips_to_mariadb_are_as_few_as_promised() {
-    round_trips(mariadb(), |session| session.trips, [11, 7, 5, 17, 4]);
+    round_trips(mariadb(), [11, 7, 5, 17, 4]);
 }
 
 #[test]
 fn a_database_that_was_not_loaded_is_reported_with_table_and_key() {
     let mut session = (postgres().open)();
-    now(schema::create(&mut session)).unwrap();
-    let mut terminal = now(Terminal::new(session)).unwrap();
+    block_on(schema::create(&mut session)).unwrap();
+    let mut terminal = block_on(Terminal::new(session)).unwrap();
     let mut stream = plan(1).stream(0);
     let input = loop {
         let input = stream.take().input;
@@ -363,9 +361,9 @@ fn a_database_that_was_not_loaded_is_reported_with_table_and_key() {
             break input;
         }
     };
-    let error = now(terminal.run(&input)).unwrap_err().to_string();
+    let error = block_on(terminal.run(&input)).unwrap_err().to_string();
     assert!(error.starts_with("table district has no row (1, "), "{error}");
     assert!(error.contains("was the database loaded"), "{error}");
     // The session goes on.
-    now(terminal.session_mut().batch("COMMIT")).unwrap();
+    block_on(terminal.session_mut().batch("COMMIT")).unwrap();
 }

@@ -9,9 +9,10 @@ use std::net::TcpStream;
 
 use assay_load::ycsb::YcsbError;
 use assay_load::ycsb::resp::{encode, insert, read};
+use assay_runtime::Address;
 use assay_workload::hash::fnv1a_64;
 use assay_workload::{Mix, Operation, OperationKind, Plan, Values};
-use support::server::{Server, directory, free_port, unprivileged};
+use support::redis_server::RedisServer;
 use support::ycsb_twin::{OPERATIONS, RECORDS, Twin, parameters};
 
 fn operation(kind: OperationKind) -> Operation {
@@ -110,13 +111,9 @@ fn expected(record: &[Vec<u8>]) -> BTreeMap<String, String> {
 
 #[test]
 fn the_same_operations_leave_redis_as_their_twin() {
-    let (directory, port) = (directory("redis"), free_port());
-    let mut command = unprivileged("redis-server");
-    command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
-    command.arg("--dir").arg(&directory);
-    let is_ready = || TcpStream::connect(("127.0.0.1", port)).is_ok();
-    let _server = Server::start(directory, port, &mut command, is_ready);
-    let mut client = Client(BufReader::new(TcpStream::connect(("127.0.0.1", port)).unwrap()));
+    let server = RedisServer::start(&[]);
+    let Address::Tcp(address) = server.target().address else { panic!("no port") };
+    let mut client = Client(BufReader::new(TcpStream::connect(address).unwrap()));
 
     for mix in [Mix::A, Mix::D, Mix::F] {
         let plan = Plan::new(parameters(mix)).unwrap();

@@ -10,8 +10,8 @@ use assay_load::ycsb::{KeyText, YcsbError};
 use assay_wire::sql::{Row, Session, Type, Value};
 use assay_workload::hash::fnv1a_64;
 use assay_workload::{Mix, Operation, OperationKind, Plan};
+use support::block_on;
 use support::mariadb::MariaDb;
-use support::now;
 use support::postgres::Postgres;
 use support::ycsb_twin::{OPERATIONS, RECORDS, Twin, parameters};
 
@@ -60,14 +60,14 @@ async fn assert_twins<S: Session>(session: &mut S) {
 fn the_same_operations_leave_mariadb_as_their_twin() {
     let server = MariaDb::shared();
     server.create("twins");
-    now(assert_twins(&mut server.session("twins")));
+    block_on(assert_twins(&mut server.session("twins")));
 }
 
 #[test]
 fn the_same_operations_leave_postgres_as_their_twin() {
     let server = Postgres::shared();
     server.create("twins");
-    now(assert_twins(&mut server.session("twins")));
+    block_on(assert_twins(&mut server.session("twins")));
 }
 
 /// The message of a read of record 0 after `damage`; nothing if the read is content.
@@ -104,7 +104,7 @@ fn a_read_of_a_torn_or_missing_record_is_an_error() {
         (gone, Verify::Values, Some("no record")),
         (gone, Verify::Presence, Some("no record")),
     ] {
-        let message = now(read_after(&mut session, damage, verify));
+        let message = block_on(read_after(&mut session, damage, verify));
         match expected {
             None => assert_eq!(message, None, "{damage}"),
             Some(words) => assert!(message.unwrap().contains(words), "{damage}"),
@@ -113,7 +113,7 @@ fn a_read_of_a_torn_or_missing_record_is_an_error() {
     drop(session);
     let server = MariaDb::shared();
     server.create("damage");
-    let message = now(read_after(&mut server.session("damage"), wider, Verify::Values));
+    let message = block_on(read_after(&mut server.session("damage"), wider, Verify::Values));
     assert!(message.unwrap().contains("12 columns instead of 11"));
 }
 
@@ -123,12 +123,12 @@ fn an_insert_that_fails_is_acknowledged_all_the_same() {
     server.create("inserts");
     let mut session = server.session("inserts");
     let plan = Plan::new(parameters(Mix::D)).unwrap();
-    let statements = now(prepare(&mut session, &plan));
+    let statements = block_on(prepare(&mut session, &plan));
     let mut stream = plan.stream(0, 0);
     let mut taken = std::iter::from_fn(|| stream.take());
     let insert = taken.find(|operation| operation.kind == OperationKind::Insert).unwrap();
-    now(session.batch("DROP TABLE usertable")).unwrap();
-    let failed = now(run(&mut session, &statements, &stream, &insert, Verify::Values));
+    block_on(session.batch("DROP TABLE usertable")).unwrap();
+    let failed = block_on(run(&mut session, &statements, &stream, &insert, Verify::Values));
     assert!(matches!(failed, Err(YcsbError::Wire(_))));
     assert_eq!(plan.keys().readable(), RECORDS + 1);
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::support::block_on;
 use crate::support::mariadb::MariaDb;
-use crate::support::now;
 use crate::support::postgres::Postgres;
 use assay_load::oltp::{Counts, OltpError, Outcome, Statements, create, finish, load, run_event};
 use assay_wire::sql::{Session, Type};
@@ -114,14 +114,14 @@ async fn assert_twins<S: Session>(session: &mut S) {
 fn the_same_events_leave_mariadb_as_their_twin() {
     let maria = MariaDb::shared();
     maria.create("twins");
-    now(assert_twins(&mut maria.session("twins")));
+    block_on(assert_twins(&mut maria.session("twins")));
 }
 
 #[test]
 fn the_same_events_leave_postgres_as_their_twin() {
     let postgres = Postgres::shared();
     postgres.create("twins");
-    now(assert_twins(&mut postgres.session("twins")));
+    block_on(assert_twins(&mut postgres.session("twins")));
 }
 
 /// An event that updates two rows, of which another session locks the second.
@@ -151,12 +151,12 @@ async fn assert_lock_timeout<S: Session>(session: &mut S, other: &mut S) {
 fn an_event_that_meets_a_lock_is_undone_as_a_whole_and_counted() {
     let maria = MariaDb::shared();
     maria.create("locks");
-    now(assert_lock_timeout(&mut maria.session("locks"), &mut maria.session("locks")));
+    block_on(assert_lock_timeout(&mut maria.session("locks"), &mut maria.session("locks")));
     let postgres = Postgres::shared();
     postgres.create("locks");
     let mut session = postgres.session("locks");
-    now(session.batch("SET lock_timeout = '100ms'")).unwrap();
-    now(assert_lock_timeout(&mut session, &mut postgres.session("locks")));
+    block_on(session.batch("SET lock_timeout = '100ms'")).unwrap();
+    block_on(assert_lock_timeout(&mut session, &mut postgres.session("locks")));
 }
 
 async fn insert_twice<S: Session>(session: &mut S) -> Result<Outcome, OltpError> {
@@ -172,7 +172,7 @@ async fn insert_twice<S: Session>(session: &mut S) -> Result<Outcome, OltpError>
 fn a_duplicate_key_gives_up_the_event_on_postgres_and_ends_the_run_on_mariadb() {
     let maria = MariaDb::shared();
     maria.create("duplicates");
-    let error = now(insert_twice(&mut maria.session("duplicates"))).unwrap_err();
+    let error = block_on(insert_twice(&mut maria.session("duplicates"))).unwrap_err();
     let kind = ServerErrorKind::DuplicateKey;
     assert!(
         matches!(error, OltpError::Wire(WireError::Server { kind: met, .. }) if met == kind),
@@ -180,7 +180,7 @@ fn a_duplicate_key_gives_up_the_event_on_postgres_and_ends_the_run_on_mariadb() 
     );
     let postgres = Postgres::shared();
     postgres.create("duplicates");
-    let outcome = now(insert_twice(&mut postgres.session("duplicates"))).unwrap();
+    let outcome = block_on(insert_twice(&mut postgres.session("duplicates"))).unwrap();
     assert_eq!(outcome, Outcome::GivenUp(kind));
 }
 
@@ -188,22 +188,24 @@ fn a_duplicate_key_gives_up_the_event_on_postgres_and_ends_the_run_on_mariadb() 
 fn assert_fight<S: Session>(connect: impl Fn() -> S + Sync) {
     let fight = Parameters { tables: 1, table_size: 4, ..parameters(Test::ReadWrite) };
     let plan = Plan::new(fight).unwrap();
-    now(prepare(&mut connect(), &plan));
+    block_on(prepare(&mut connect(), &plan));
     let run = |thread| {
         let mut session = connect();
-        let statements = now(Statements::prepare(&mut session, &plan)).unwrap();
+        let statements = block_on(Statements::prepare(&mut session, &plan)).unwrap();
         let (mut stream, mut event) = (plan.stream(thread), Event::default());
         let (mut counts, mut given_up) = (Counts::default(), 0);
         for _ in 0..40 {
             stream.take(&mut event);
-            let outcome = now(run_event(&mut session, &statements, &event, &mut counts)).unwrap();
+            let outcome =
+                block_on(run_event(&mut session, &statements, &event, &mut counts)).unwrap();
             given_up += u64::from(outcome != Outcome::Done);
         }
         assert_eq!(counts.errors, given_up);
         assert_eq!(counts.others, 80, "a COMMIT or a ROLLBACK for each BEGIN");
     };
     std::thread::scope(|scope| (0..3).for_each(|thread| drop(scope.spawn(move || run(thread)))));
-    let ids: Vec<u32> = now(state(&mut connect(), &plan)).0.into_keys().map(|(_, id)| id).collect();
+    let ids: Vec<u32> =
+        block_on(state(&mut connect(), &plan)).0.into_keys().map(|(_, id)| id).collect();
     assert_eq!(ids, [1, 2, 3, 4]);
 }
 
@@ -223,7 +225,7 @@ fn an_event_of_other_parameters_is_refused() {
     postgres.create("other");
     let mut session = postgres.session("other");
     let plan = Plan::new(parameters(Test::PointSelect)).unwrap();
-    let statements = now(prepare(&mut session, &plan));
+    let statements = block_on(prepare(&mut session, &plan));
     for statement in [
         Statement::PointSelect { table: 3, id: 1 },
         Statement::PointSelect { table: 0, id: 1 },
@@ -232,7 +234,7 @@ fn an_event_of_other_parameters_is_refused() {
         let event = Event { statements: vec![statement] };
         let mut counts = Counts::default();
         let run = run_event(&mut session, &statements, &event, &mut counts);
-        let error = now(run).unwrap_err();
+        let error = block_on(run).unwrap_err();
         assert!(error.to_string().contains("not prepared"), "{error}");
     }
 }

@@ -1,13 +1,12 @@
 //! The tables against those that `sysbench prepare` makes.
 
 use crate::support::mariadb::MariaDb;
-use crate::support::now;
 use crate::support::postgres::Postgres;
-use crate::support::server::output;
+use crate::support::{block_on, output, select, text};
 use assay_load::oltp::{create, finish, load};
-use assay_wire::sql::Session;
+use assay_wire::sql::{Row, Session};
+use assay_wire::{mysql, postgres};
 use assay_workload::oltp::{Parameters, Plan, Test};
-use mysql::prelude::Queryable;
 
 /// More than one statement of rows.
 const ROWS: u32 = 700;
@@ -20,34 +19,44 @@ fn plan() -> Plan {
 }
 
 /// By two sessions at once, from the last table to the first: rows do not depend on who loads them.
-fn prepare<S: Session + Send>(session: &mut S, another: &mut S) {
-    now(create(session, &plan())).unwrap();
+fn prepare<S: Session>(connect: impl Fn() -> S + Sync) {
+    let session = &mut connect();
+    block_on(create(session, &plan())).unwrap();
     for table in [2, 1] {
         std::thread::scope(|scope| {
-            scope.spawn(|| now(load(another, &plan(), table, 500..ROWS + 1)).unwrap());
-            now(load(session, &plan(), table, 1..500)).unwrap();
+            // Sessions stay on their thread.
+            scope.spawn(|| block_on(load(&mut connect(), &plan(), table, 500..ROWS + 1)).unwrap());
+            block_on(load(session, &plan(), table, 1..500)).unwrap();
         });
     }
-    now(finish(session, &plan())).unwrap();
+    block_on(finish(session, &plan())).unwrap();
 }
 
-fn maria_shape(client: &mut mysql::Conn, database: &str) -> Vec<String> {
+fn maria_shape(session: &mut mysql::Session, database: &str) -> Vec<String> {
     let queries = [
-        "SELECT table_name, engine, row_format, table_collation, auto_increment, create_options \
-         FROM information_schema.tables WHERE table_schema = ? ORDER BY 1",
-        "SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, \
-         character_maximum_length, numeric_precision, numeric_scale, character_set_name, \
-         collation_name, column_type, column_key, extra, is_generated \
-         FROM information_schema.columns WHERE table_schema = ? ORDER BY 1, 3",
-        "SELECT table_name, index_name, non_unique, seq_in_index, column_name, collation, \
-         sub_part, nullable, index_type \
-         FROM information_schema.statistics WHERE table_schema = ? ORDER BY 1, 2, 4",
+        "SELECT JSON_ARRAY(table_name, engine, row_format, table_collation, auto_increment, \
+         create_options) FROM information_schema.tables WHERE table_schema = '?' \
+         ORDER BY table_name",
+        "SELECT JSON_ARRAY(table_name, column_name, ordinal_position, column_default, is_nullable, \
+         data_type, character_maximum_length, numeric_precision, numeric_scale, \
+         character_set_name, collation_name, column_type, column_key, extra, is_generated) \
+         FROM information_schema.columns WHERE table_schema = '?' \
+         ORDER BY table_name, ordinal_position",
+        "SELECT JSON_ARRAY(table_name, index_name, non_unique, seq_in_index, column_name, \
+         collation, sub_part, nullable, index_type) \
+         FROM information_schema.statistics WHERE table_schema = '?' \
+         ORDER BY table_name, index_name, seq_in_index",
     ];
-    let rows = queries.into_iter().flat_map(|query| {
-        let rows: Vec<mysql::Row> = client.exec(query, (database,)).unwrap();
-        rows.into_iter().map(|row| format!("{:?}", row.unwrap()))
-    });
-    rows.collect()
+    let rows = |query: &str| select(session, &query.replace('?', database), |row| text(row, 0));
+    queries.into_iter().flat_map(rows).collect()
+}
+
+/// The rows of a query for id, k, c and pad.
+fn rows<S: Session>(session: &mut S, query: &str) -> Vec<(u32, u32, String, String)> {
+    select(session, query, |row| {
+        let int = |column| row.int(column).unwrap().unwrap() as u32;
+        (int(0), int(1), text(row, 2), text(row, 3))
+    })
 }
 
 #[test]
@@ -56,25 +65,25 @@ fn mariadb_describes_our_tables_as_those_of_sysbench() {
     server.create("theirs");
     server.create("ours");
     output(server.sysbench("theirs", "oltp_read_write").args(WORDS));
-    prepare(&mut server.session("ours"), &mut server.session("ours"));
-    let mut client = server.connect("information_schema");
-    let ours = maria_shape(&mut client, "ours");
+    prepare(|| server.session("ours"));
+    let mut session = server.session("information_schema");
+    let ours = maria_shape(&mut session, "ours");
     assert_eq!(ours.len(), 2 + 8 + 4, "tables, columns, indexed columns");
-    assert_eq!(ours, maria_shape(&mut client, "theirs"));
+    assert_eq!(ours, maria_shape(&mut session, "theirs"));
 
-    let rows: Vec<(u32, u32, String, String)> =
-        client.query("SELECT id, k, c, pad FROM ours.sbtest2 ORDER BY id").unwrap();
+    let rows = rows(&mut session, "SELECT id, k, c, pad FROM ours.sbtest2 ORDER BY id");
     let c_bytes = "SELECT MIN(LENGTH(c)), MAX(LENGTH(c)), MIN(LENGTH(pad)), MAX(LENGTH(pad)) FROM ";
     let bytes = ["ours.sbtest2", "theirs.sbtest2"].map(|table| {
-        let bytes: (u32, u32, u32, u32) =
-            client.query_first(format!("{c_bytes}{table}")).unwrap().unwrap();
-        bytes
+        select(&mut session, &format!("{c_bytes}{table}"), |row| {
+            [0, 1, 2, 3].map(|column| row.int(column).unwrap().unwrap())
+        })
     });
+    assert_eq!(bytes[0].len(), 1);
     assert_eq!(bytes[0], bytes[1]);
     assert_rows(rows);
 }
 
-fn postgres_shape(client: &mut postgres::Client) -> Vec<String> {
+fn postgres_shape(session: &mut postgres::Session) -> Vec<String> {
     let queries = [
         "SELECT row(table_name, column_name, ordinal_position, column_default, is_nullable, \
          data_type, character_maximum_length, numeric_precision, udt_name, is_identity)::text \
@@ -86,11 +95,7 @@ fn postgres_shape(client: &mut postgres::Client) -> Vec<String> {
         "SELECT row(conrelid::regclass, conname, contype)::text FROM pg_constraint \
          WHERE connamespace = 'public'::regnamespace ORDER BY 1",
     ];
-    let rows = queries.into_iter().flat_map(|query| {
-        let rows = client.query(query, &[]).unwrap();
-        rows.into_iter().map(|row| row.get::<_, String>(0))
-    });
-    rows.collect()
+    queries.into_iter().flat_map(|query| select(session, query, |row| text(row, 0))).collect()
 }
 
 #[test]
@@ -99,18 +104,19 @@ fn postgres_describes_our_tables_as_those_of_sysbench() {
     server.create("theirs");
     server.create("ours");
     output(server.sysbench("theirs", "oltp_read_write").args(WORDS));
-    prepare(&mut server.session("ours"), &mut server.session("ours"));
-    let mut client = server.connect("ours");
-    let ours = postgres_shape(&mut client);
+    prepare(|| server.session("ours"));
+    let mut session = server.session("ours");
+    let ours = postgres_shape(&mut session);
     assert_eq!(ours.len(), 8 + 4 + 2 + 2, "columns, indexes, sequences, constraints");
-    assert_eq!(ours, postgres_shape(&mut server.connect("theirs")));
+    assert_eq!(ours, postgres_shape(&mut server.session("theirs")));
 
-    let rows = client.query("SELECT id, k, c, pad FROM sbtest2 ORDER BY id", &[]).unwrap();
-    let row = |row: &postgres::Row| {
-        let text = |column| row.get::<_, String>(column).trim_end().to_owned();
-        (row.get::<_, i32>(0) as u32, row.get::<_, i32>(1) as u32, text(2), text(3))
-    };
-    assert_rows(rows.iter().map(row).collect());
+    let mut rows = rows(&mut session, "SELECT id, k, c, pad FROM sbtest2 ORDER BY id");
+    for (_, _, c, pad) in &mut rows {
+        // PostgreSQL pads CHAR with spaces.
+        c.truncate(c.trim_end().len());
+        pad.truncate(pad.trim_end().len());
+    }
+    assert_rows(rows);
 }
 
 fn assert_rows(rows: Vec<(u32, u32, String, String)>) {

@@ -1,86 +1,53 @@
-//! A PostgreSQL of our own, without passwords, that logs every statement.
+//! A PostgreSQL of our own, without passwords.
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
-use postgres::{Client, NoTls};
+use assay_wire::Target;
+use assay_wire::postgres::Session;
+use assay_wire::sql::Session as _;
 
-use super::server::{Server, Shared, directory, free_port, output, unprivileged};
-use super::slow::SlowPostgres;
+use super::postgres_server::Server;
+use super::{block_on, handle};
 
-pub struct Postgres {
-    pub server: Server,
-}
-
-/// Debian keeps the programs out of the path, in a directory per version.
-fn program(name: &str) -> PathBuf {
-    let versions = fs::read_dir("/usr/lib/postgresql").expect("install postgresql");
-    let programs = versions.map(|version| version.unwrap().path().join("bin").join(name));
-    programs.filter(|program| program.exists()).max().expect("install postgresql")
-}
+pub struct Postgres(Server);
 
 impl Postgres {
     /// One that the tests of a file share, each with databases of its own.
-    pub fn shared() -> Arc<Self> {
-        static SHARED: Shared<Postgres> = Shared::new();
-        SHARED.get(Self::start)
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Postgres> = OnceLock::new();
+        SHARED.get_or_init(|| Self(Server::start()))
     }
 
-    pub fn start() -> Self {
-        let (directory, port) = (directory("postgres"), free_port());
-        let data = directory.join("data");
-        let mut install = unprivileged(program("initdb"));
-        install.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "-D"]);
-        output(install.arg(&data));
-        let mut command = unprivileged(program("postgres"));
-        command.arg("-D").arg(&data).args(["-p", &port.to_string()]);
-        let sockets = format!("unix_socket_directories={}", directory.display());
-        for setting in [
-            &sockets,
-            "listen_addresses=127.0.0.1",
-            "fsync=off",
-            "log_statement=all",
-            "log_line_prefix=",
-            "shared_buffers=32MB",
-            "deadlock_timeout=50ms",
-        ] {
-            command.args(["-c", setting]);
-        }
-        let is_ready = || Client::connect(&url(port, "postgres"), NoTls).is_ok();
-        Self { server: Server::start(directory, port, &mut command, is_ready) }
+    /// One that logs every statement.
+    pub fn start_with_log() -> Self {
+        Self(Server::start_with("log_statement = 'all'\nlog_line_prefix = ''"))
+    }
+
+    /// What it has written to its log.
+    pub fn log(&self) -> String {
+        self.0.log()
     }
 
     /// A new database.
     pub fn create(&self, database: &str) {
-        let create = format!("CREATE DATABASE {database}");
-        self.connect("postgres").batch_execute(&create).unwrap();
+        let mut session = self.session("postgres");
+        block_on(session.batch(&format!("CREATE DATABASE {database}"))).unwrap();
     }
 
-    pub fn connect(&self, database: &str) -> Client {
-        Client::connect(&url(self.server.port, database), NoTls).unwrap()
-    }
-
-    pub fn session(&self, database: &str) -> SlowPostgres {
-        SlowPostgres::new(self.connect(database))
+    /// A new session, on the worker of this thread.
+    pub fn session(&self, database: &str) -> Session {
+        let target = Target { database: database.to_owned(), ..self.0.target() };
+        block_on(Session::open(&handle(), &target)).unwrap()
     }
 
     /// `sysbench` with a driver for this server.
     pub fn sysbench(&self, database: &str, test: &str) -> Command {
         let mut command = Command::new("sysbench");
-        command.args([
-            test,
-            "--db-driver=pgsql",
-            "--pgsql-host=127.0.0.1",
-            "--pgsql-user=postgres",
-        ]);
-        command.arg(format!("--pgsql-port={}", self.server.port));
+        command.args([test, "--db-driver=pgsql", "--pgsql-host=127.0.0.1"]);
+        command.arg("--pgsql-user=postgres");
+        command.arg(format!("--pgsql-port={}", self.0.port()));
         command.arg(format!("--pgsql-db={database}"));
         command
     }
-}
-
-fn url(port: u16, database: &str) -> String {
-    format!("host=127.0.0.1 port={port} user=postgres dbname={database}")
 }

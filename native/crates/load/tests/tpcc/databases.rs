@@ -1,27 +1,19 @@
 //! Small databases in private servers, and their slow twins.
 
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use assay_load::tpcc::schema::Options;
 use assay_load::tpcc::{load, schema};
 use assay_wire::sql::Session;
+use assay_wire::{mysql, postgres};
 use assay_workload::reference::ReferenceTables;
 use assay_workload::tpcc::{Home, Parameters, Plan, Scale, Selection, TABLES};
 
-use crate::servers::Server;
-use crate::slow_mysql::SlowMySql;
-use crate::slow_postgres::SlowPostgres;
+use crate::support::block_on;
+use crate::support::mariadb::MariaDb;
+use crate::support::postgres::Postgres;
 
 const SEED: u64 = 42;
-
-/// The slow sessions never wait.
-pub fn now<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("a slow session waited"),
-    }
-}
 
 pub fn plan(warehouses: u16) -> Plan {
     let scale = Scale::small(warehouses);
@@ -46,39 +38,42 @@ pub fn twin(plan: &Plan) -> ReferenceTables {
 
 /// A database of its own for one test.
 pub struct Database<S> {
+    /// Opens a session on the worker of this thread.
     pub open: Box<dyn Fn() -> S + Sync>,
 }
 
-pub fn postgres() -> Database<SlowPostgres> {
-    let server = Server::postgres();
-    let (port, name) = (server.port, server.next_database());
-    let mut first = SlowPostgres::open(port, "postgres");
-    now(first.batch(&format!("CREATE DATABASE {name}"))).unwrap();
-    Database { open: Box::new(move || SlowPostgres::open(port, &name)) }
+/// A name for a database that no other test uses.
+fn next_name() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("tpcc{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-pub fn mariadb() -> Database<SlowMySql> {
-    let server = Server::mariadb();
-    let (port, name) = (server.port, server.next_database());
-    let mut first = SlowMySql::open(port, "mysql");
-    now(first.batch(&format!("CREATE DATABASE {name}"))).unwrap();
-    Database { open: Box::new(move || SlowMySql::open(port, &name)) }
+pub fn postgres() -> Database<postgres::Session> {
+    let (server, name) = (Postgres::shared(), next_name());
+    server.create(&name);
+    Database { open: Box::new(move || server.session(&name)) }
+}
+
+pub fn mariadb() -> Database<mysql::Session> {
+    let (server, name) = (MariaDb::shared(), next_name());
+    server.create(&name);
+    Database { open: Box::new(move || server.session(&name)) }
 }
 
 /// Loads everything; the rows that loading says it loaded.
 pub fn load_all<S: Session>(session: &mut S, plan: &Plan, options: Options) -> u64 {
-    now(schema::remove(session)).unwrap();
-    now(schema::create(session)).unwrap();
+    block_on(schema::remove(session)).unwrap();
+    block_on(schema::create(session)).unwrap();
     let mut told = 0;
-    let items = now(load::items(session, plan, |loaded| told = loaded.rows)).unwrap();
+    let items = block_on(load::items(session, plan, |loaded| told = loaded.rows)).unwrap();
     assert_eq!(told, items.rows);
     let mut rows = items.rows;
     for warehouse in 1..=plan.parameters().scale.warehouses {
-        let loaded = now(load::warehouse(session, plan, warehouse, |_| ())).unwrap();
+        let loaded = block_on(load::warehouse(session, plan, warehouse, |_| ())).unwrap();
         assert!(loaded.bytes > loaded.rows * 10 && loaded.statements > 9, "{loaded:?}");
         rows += loaded.rows;
     }
-    now(schema::finish(session, options)).unwrap();
+    block_on(schema::finish(session, options)).unwrap();
     rows
 }
 

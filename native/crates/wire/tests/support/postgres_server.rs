@@ -41,7 +41,8 @@ autovacuum = off
 max_connections = 100
 ";
 
-/// Ends the server with the signal that it is told, or at the end of its input.
+/// Ends the server with the signal that it is told, or at the end of its input. An interrupt from the
+/// keyboard does not reach it.
 const KEEPER: &str = r#"
 folder=$1; shift
 "$@" </dev/null >>"$folder/log" 2>&1 & server=$!
@@ -56,12 +57,19 @@ fi
 pub struct Server {
     folder: PathBuf,
     port: u16,
+    /// Lines of its file of settings, after those that all servers here have.
+    settings: String,
     keeper: Option<Child>,
 }
 
 impl Server {
     /// Makes a data directory and starts a server on it.
     pub fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// The same with more settings, as lines of `postgresql.conf`.
+    pub fn start_with(settings: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("assay-postgres-{}-{number}", std::process::id());
@@ -71,7 +79,7 @@ impl Server {
             chown(&folder, Some(user), Some(group)).unwrap();
         }
         let port = free_port();
-        let mut server = Self { folder, port, keeper: None };
+        let mut server = Self { folder, port, settings: settings.to_owned(), keeper: None };
         server.initialise();
         server.go_on();
         server
@@ -91,9 +99,11 @@ impl Server {
         let made = command.current_dir(&self.folder).output().unwrap();
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
         std::fs::write(data.join("pg_hba.conf"), ACCESS).unwrap();
-        let (port, folder) = (self.port, self.folder.display());
+        let Self { folder, port, settings, .. } = self;
+        let folder = folder.display();
         let places = format!("port = {port}\nunix_socket_directories = '{folder}'\n");
-        std::fs::write(data.join("postgresql.auto.conf"), format!("{SETTINGS}{places}")).unwrap();
+        let settings = format!("{SETTINGS}{places}{settings}\n");
+        std::fs::write(data.join("postgresql.auto.conf"), settings).unwrap();
     }
 
     /// Starts the server again on its data.
@@ -107,6 +117,7 @@ impl Server {
                 .arg(self.folder.join("data"))
                 .current_dir(&self.folder)
                 .stdin(Stdio::piped())
+                .process_group(0)
                 .spawn()
                 .unwrap();
             if self.is_ready_soon() {
@@ -118,8 +129,13 @@ impl Server {
             keeper.wait().unwrap();
             sleep(Duration::from_millis(50));
         }
-        let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        panic!("the PostgreSQL server does not start:\n{log}");
+        panic!("the PostgreSQL server does not start:\n{}", self.log());
+    }
+
+    /// What it has written to its log.
+    pub fn log(&self) -> String {
+        let log = std::fs::read(self.folder.join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
     }
 
     /// Whether the server's own file says that it takes connections, before it is gone.
