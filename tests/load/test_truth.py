@@ -18,7 +18,7 @@ def test_stalls_show_in_an_open_loop_as_arithmetic_has_them_and_hide_in_a_closed
         latency = run_load(asked).latency_ns
         # A share of 0.1 (1 - t / 100 ms) waits longer than t: no less, and on a busy machine more.
         assert 0.95 * 90e6 < latency["0.99"] < 2 * 90e6
-        assert 0.95 * 99e6 < latency["0.999"]
+        assert latency["0.999"] > 0.95 * 99e6
         closed = run_load(Load(target, "redis-get", connections=5, time_s=3, warmup_s=0.5))
         assert closed.service_ns["0.99"] < latency["0.99"] / 2
 
