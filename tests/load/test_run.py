@@ -50,7 +50,7 @@ def test_an_open_loop_sends_as_often_as_asked(redis: servers.Server):
         assert summary.latency_ns["0.99"] >= summary.service_ns["0.99"]
         assert summary.lateness_ns["max"] > 0
     deep = run_load(load(redis, "redis-get", options={"pipeline": 16}, connections=2))
-    assert deep.operations == 16 * deep.counters["requests"] or deep.operations % 16 == 0
+    assert deep.operations % 16 == 0
 
 
 def test_ycsb_runs_over_redis_without_its_scans(redis: servers.Server):

@@ -226,6 +226,8 @@ impl Shared {
                 break;
             }
             let sent = self.clock.ticks();
+            // Whose user was ready already has asked now.
+            let intended = intended.unwrap_or(sent);
             self.asked_at.borrow_mut()[number] = sent;
             let carried = client.carry_out().await?;
             let end = self.clock.ticks();
@@ -251,20 +253,20 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until the next request is to be sent; when that was meant to be.
-    async fn next<C: Client>(&self, now: u64, client: &mut C) -> u64 {
+    /// Waits until the next request is to be sent; when that was meant to be, if not at once.
+    async fn next<C: Client>(&self, now: u64, client: &mut C) -> Option<u64> {
         let drawn = self.arrivals.borrow_mut().as_mut().map(Arrivals::take);
         let at = match drawn {
             Some(at) => at,
             None => {
                 let wait_ns = client.wait_ns();
                 if wait_ns == 0 {
-                    return now;
+                    return None;
                 }
                 now + self.clock.ticks_of_ns(wait_ns)
             }
         };
         sleep_until(&self.handle, at).await;
-        at
+        Some(at)
     }
 }

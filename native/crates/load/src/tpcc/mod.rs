@@ -12,7 +12,6 @@
 //! | [`procedures`] | the five transactions; [`Terminal`] runs them |
 //! | [`mod@census`] | what the consistency conditions compare |
 //! | [`mod@final_state`] | every row, as the slow twin keeps it |
-//! | [`report`] | tpmC, mix and response times of a run |
 //!
 //! # How the transactions are said
 //!
@@ -47,7 +46,6 @@ mod insert;
 pub mod load;
 pub mod procedures;
 mod quote;
-pub mod report;
 pub mod schema;
 pub mod statements;
 mod texts;
