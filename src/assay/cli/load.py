@@ -81,9 +81,9 @@ def command(
         state = prepare(load, lambda it: console.print(_loading(it)))
         rate = format_quantity(state.rows / state.seconds, "rows/s")
         console.print(f"loaded {state.rows} rows in {state.seconds:.1f} s: {rate}")
-    if load.time_s == 0:
-        return None
     try:
+        if load.time_s == 0:
+            return None
         return _limit(load, limit, json) if limit is not None else _run(load, json)
     finally:
         if clean_:
@@ -97,7 +97,7 @@ def _run(load: Load, json: bool) -> ExitCode | None:
         tell_json(summary.as_json())
     else:
         tell(summary_lines(summary))
-    if load.workload not in CHECKED:
+    if load.workload not in CHECKED or not summary.complete:
         return ExitCode.VOID if summary.void else None
     report = TpccReport.of(summary, load.options)
     if not json:
@@ -122,7 +122,8 @@ def _limit(load: Load, text: str, json: bool) -> ExitCode | None:
     def told(summary: Any, is_kept: bool) -> None:
         asked = summary.asked_per_s
         what = "closed loop" if asked is None else format_quantity(asked, "op/s")
-        found = format_quantity(summary.latency_ns[f"{promise.quantile:g}"], "ns")
+        latency = summary.latency_ns.get(f"{promise.quantile:g}")
+        found = "-" if latency is None else format_quantity(latency, "ns")
         console.print(f"{what:>12s}  {found:>10s}  {'kept' if is_kept else 'not kept'}")
 
     found = find_limit(load, promise, told)

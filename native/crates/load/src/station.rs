@@ -120,8 +120,7 @@ impl Station {
         });
     }
 
-    /// Lets all connections log in; `max_at_once` is not limited, because servers queue by
-    /// themselves.
+    /// Lets all connections log in, all at once: servers queue by themselves.
     ///
     /// # Errors
     /// The first that could not.
@@ -233,7 +232,7 @@ impl Shared {
             let end = self.clock.ticks();
             self.asked_at.borrow_mut()[number] = 0;
             let ended = Ended {
-                intended: intended.min(sent),
+                intended,
                 sent,
                 end,
                 kind: carried.kind,

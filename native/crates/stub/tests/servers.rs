@@ -1,13 +1,13 @@
 //! The servers, as the sessions of `assay-wire` see them.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
-use std::cell::{Cell, RefCell};
-use std::net::Ipv4Addr;
-use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
+#[path = "../../wire/tests/support/worker.rs"]
+mod worker;
 
-use assay_primitives::Clock;
-use assay_runtime::{Address, Connection, Handle, Listener, Worker, sleep_until};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use assay_runtime::{Address, Connection, Handle, sleep_until};
 use assay_stub::http::{file_server, proxy};
 use assay_stub::resp::echo;
 use assay_stub::stall::{self, Server, stall_end};
@@ -15,34 +15,7 @@ use assay_wire::http::{HttpTarget, Session as HttpSession};
 use assay_wire::resp::Session as RespSession;
 use assay_wire::resp::codec::{Reply, command};
 use assay_wire::{Target, WireError};
-
-/// Runs a task and what it starts, 20 seconds at most.
-fn run<F: Future<Output = ()> + 'static>(task: impl FnOnce(Handle) -> F) {
-    let worker = Worker::new(Clock::calibrated()).unwrap();
-    let (handle, is_done) = (worker.handle(), Rc::new(Cell::new(false)));
-    let (task, mark) = (task(handle.clone()), Rc::clone(&is_done));
-    worker.spawn(async move {
-        task.await;
-        mark.set(true);
-    });
-    let end = after_ms(&handle, 20_000);
-    // Servers go on for ever: look often whether the test itself has ended.
-    while !is_done.get() && handle.clock().ticks() < end {
-        worker.run(after_ms(&handle, 2), &AtomicBool::new(false)).unwrap();
-    }
-    assert!(is_done.get(), "the task did not end");
-}
-
-fn after_ms(handle: &Handle, ms: u64) -> u64 {
-    let clock = handle.clock();
-    clock.ticks() + clock.ticks_of_ns(ms * 1_000_000)
-}
-
-fn listen(handle: &Handle) -> (Listener, Address) {
-    let listener = Listener::bind(handle, (Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-    let address = Address::Tcp(listener.address().unwrap());
-    (listener, address)
-}
+use worker::{after_ms, listen, run};
 
 fn spawn_files(handle: &Handle, body_bytes: usize) -> Address {
     let (listener, address) = listen(handle);

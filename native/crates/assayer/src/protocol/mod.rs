@@ -278,7 +278,7 @@
 //! "pause":1,...,"xchg_mem":1}}],"missing":[]}}
 //! ```
 //!
-//! Captured output of every verb is in `examples/protocol/`, and a test reads it with types of its
+//! Captured output of `engine`, `micro`, `facts` and `census` is in `examples/protocol/`, and a test reads it with types of its
 //! own.
 
 pub mod request;

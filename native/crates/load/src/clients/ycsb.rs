@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use assay_runtime::Handle;
 use assay_wire::{Target, WireError};
-use assay_workload::{OperationKind, Plan, Stream};
+use assay_workload::{Operation, OperationKind, Plan, Stream};
 
 use super::Open;
 use crate::client::{Carried, Client, Error};
@@ -47,6 +47,12 @@ pub fn kinds(plan: &Plan) -> Vec<&'static str> {
     kinds.map(|(kind, _)| kind.name()).collect()
 }
 
+/// The next operation of a worker's list.
+pub(super) fn take(inputs: &RefCell<Stream>) -> Result<Operation, Error> {
+    let full = || Error::Data("the key space is full: raise operations, which sizes it".to_owned());
+    inputs.borrow_mut().take().ok_or_else(full)
+}
+
 /// By kind of operation its place among those of a plan's mix.
 pub(super) fn places(plan: &Plan) -> [usize; OperationKind::ALL.len()] {
     let places = kinds(plan);
@@ -56,12 +62,7 @@ pub(super) fn places(plan: &Plan) -> [usize; OperationKind::ALL.len()] {
 
 impl<S: Open> Client for YcsbClient<S> {
     async fn carry_out(&mut self) -> Result<Carried, Error> {
-        let taken = self.inputs.borrow_mut().take();
-        let Some(operation) = taken else {
-            return Err(Error::Data(
-                "the key space is full: raise operations, which sizes it".to_owned(),
-            ));
-        };
+        let operation = take(&self.inputs)?;
         let Self { session, statements, values, .. } = self;
         let ran = run(session, statements, values, &operation, Verify::Values);
         let is_error = match ran.await {

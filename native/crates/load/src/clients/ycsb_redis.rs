@@ -10,7 +10,7 @@ use assay_wire::{Target, WireError};
 use assay_workload::hash::fnv1a_64;
 use assay_workload::{Operation, OperationKind, Plan, Stream};
 
-use super::ycsb::places;
+use super::ycsb::{places, take};
 use crate::client::{Carried, Client, Error};
 use crate::ycsb::{KeyText, YcsbError, resp};
 
@@ -67,12 +67,7 @@ impl YcsbRedis {
 
 impl Client for YcsbRedis {
     async fn carry_out(&mut self) -> Result<Carried, Error> {
-        let taken = self.inputs.borrow_mut().take();
-        let Some(operation) = taken else {
-            return Err(Error::Data(
-                "the key space is full: raise operations, which sizes it".to_owned(),
-            ));
-        };
+        let operation = take(&self.inputs)?;
         let is_error = match self.run(&operation).await {
             Ok(()) => false,
             Err(Error::Wire(WireError::Server { .. })) => true,

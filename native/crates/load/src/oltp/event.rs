@@ -1,6 +1,6 @@
 //! Running one event.
 
-use assay_wire::sql::{Session, Value};
+use assay_wire::sql::{Completion, Session, Value};
 use assay_wire::{ServerErrorKind, WireError};
 use assay_workload::oltp::{Event, Statement};
 
@@ -128,10 +128,8 @@ impl<S: Session> Request<'_, S> {
         table: u32,
         values: &[Value<'_>],
     ) -> Result<(), OltpError> {
-        let statement = self.statements.of(kind, table).ok_or(OltpError::Unprepared(table))?;
-        let completion = self.session.run(statement, values, |_| Ok(())).await?;
+        self.counts.rows += self.ask(kind, table, values).await?.rows;
         self.counts.reads += 1;
-        self.counts.rows += completion.rows;
         Ok(())
     }
 
@@ -141,9 +139,18 @@ impl<S: Session> Request<'_, S> {
         table: u32,
         values: &[Value<'_>],
     ) -> Result<(), OltpError> {
-        let statement = self.statements.of(kind, table).ok_or(OltpError::Unprepared(table))?;
-        self.session.run(statement, values, |_| Ok(())).await?;
+        self.ask(kind, table, values).await?;
         self.counts.writes += 1;
         Ok(())
+    }
+
+    async fn ask(
+        &mut self,
+        kind: Kind,
+        table: u32,
+        values: &[Value<'_>],
+    ) -> Result<Completion, OltpError> {
+        let statement = self.statements.of(kind, table).ok_or(OltpError::Unprepared(table))?;
+        Ok(self.session.run(statement, values, |_| Ok(())).await?)
     }
 }

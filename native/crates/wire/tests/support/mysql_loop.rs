@@ -1,29 +1,12 @@
 //! Running a task of a test, and counting what it allocates.
 
+#[path = "worker.rs"]
+mod worker;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
 
-use assay_primitives::Clock;
-use assay_runtime::{Handle, Worker};
-
-/// Runs a task and everything that it starts, for a minute at most.
-pub fn run<F: Future<Output = ()> + 'static>(task: impl FnOnce(Handle) -> F) {
-    let worker = Worker::new(Clock::calibrated()).unwrap();
-    let handle = worker.handle();
-    let (is_done, stop) = (Rc::new(Cell::new(false)), Rc::new(AtomicBool::new(false)));
-    let (mark, end) = (Rc::clone(&is_done), Rc::clone(&stop));
-    let task = task(handle.clone());
-    worker.spawn(async move {
-        task.await;
-        mark.set(true);
-        end.store(true, std::sync::atomic::Ordering::Relaxed);
-    });
-    let clock = handle.clock();
-    worker.run(clock.ticks() + clock.ticks_of_ns(60_000_000_000), &stop).unwrap();
-    assert!(is_done.get(), "the task did not end");
-}
+pub use worker::run;
 
 thread_local! {
     /// Allocations of this thread, and the largest of them in bytes.

@@ -1,31 +1,25 @@
 //! A worker for a test, and servers that say what they were told to.
 #![allow(dead_code)] // Not every test uses everything.
 
-use std::cell::Cell;
 use std::net::Ipv4Addr;
-use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use assay_primitives::Clock;
-use assay_runtime::{Address, Handle, Listener, Worker};
+use assay_runtime::{Address, Handle, Listener, Worker, deadline};
 
-/// Runs a task and what it starts, 30 seconds at most.
-pub fn run<F: Future<Output = ()> + 'static>(task: impl FnOnce(Handle) -> F) {
+/// Runs a task beside what it starts, a minute at most.
+pub fn run<F: Future<Output = ()>>(task: impl FnOnce(Handle) -> F) {
     let worker = Worker::new(Clock::calibrated()).unwrap();
-    let (handle, is_done) = (worker.handle(), Rc::new(Cell::new(false)));
-    let (task, mark) = (task(handle.clone()), Rc::clone(&is_done));
-    worker.spawn(async move {
-        task.await;
-        mark.set(true);
-    });
+    let handle = worker.handle();
+    let task = deadline(&handle, after_ms(&handle, 60_000), task(handle.clone()));
+    let ended = worker.block_on(task, &AtomicBool::new(false)).unwrap();
+    assert_eq!(ended, Some(Ok(())), "the task did not end");
+}
+
+/// A time from now, in ticks.
+pub fn after_ms(handle: &Handle, ms: u64) -> u64 {
     let clock = handle.clock();
-    let end = clock.ticks() + clock.ticks_of_ns(30_000_000_000);
-    // Servers go on for ever: look often whether the test itself has ended.
-    while !is_done.get() && clock.ticks() < end {
-        let turn = clock.ticks() + clock.ticks_of_ns(2_000_000);
-        worker.run(turn, &AtomicBool::new(false)).unwrap();
-    }
-    assert!(is_done.get(), "the task did not end");
+    clock.ticks() + clock.ticks_of_ns(ms * 1_000_000)
 }
 
 /// A listener on a free port, and its address.
