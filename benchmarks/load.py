@@ -34,6 +34,7 @@ from assay.native import find_assayer
 CONNECTIONS = 50
 TABLE_SIZE = 10_000
 OURS = "assay"
+OLDER = "assay on epoll"
 
 
 @dataclass(frozen=True)
@@ -156,11 +157,11 @@ def rival_turn(race: Race, server: servers.Server, seconds: float) -> float:
     return spent / int(found[1])
 
 
-def our_turn(race: Race, server: servers.Server, seconds: float) -> float:
+def our_turn(race: Race, server: servers.Server, seconds: float, backend: str | None) -> float:
     """CPU microseconds per operation of `assayer load`."""
     load = Load(
         parse_url(server.url), race.workload, race.options, connections=CONNECTIONS,
-        time_s=seconds, warmup_s=0,
+        time_s=seconds, warmup_s=0, backend=backend,
     )  # fmt: skip
     spent, text = cpu_us([str(find_assayer()), "load"], json.dumps(load.request()).encode())
     result = json.loads(text.splitlines()[-1])["data"]
@@ -169,26 +170,37 @@ def our_turn(race: Race, server: servers.Server, seconds: float) -> float:
     return spent / result["operations"]
 
 
-def row_of(name: str, race: Race, rounds: int, seconds: float) -> Row:
-    """Both, in turns."""
-    runs, values = [], {OURS: [], race.rival: []}
+def rows_of(name: str, race: Race, rounds: int, seconds: float) -> list[Row]:
+    """All in turns: ours beside the rival, and beside ours on the kernel's older interface."""
+    turns = {
+        OURS: lambda server: our_turn(race, server, seconds, None),
+        OLDER: lambda server: our_turn(race, server, seconds, "epoll"),
+        race.rival: lambda server: rival_turn(race, server, seconds),
+    }
+    runs = []
     with race.server() as server:
         race.prepare(server)
         for block in range(rounds):
-            turns = [(OURS, our_turn), (race.rival, rival_turn)]
-            for arm, turn in turns if block % 2 else reversed(turns):
-                value = turn(race, server, seconds)
-                values[arm].append(value)
-                runs.append((block, arm, value))
+            arms = list(turns)
+            first = block % len(arms)
+            for arm in arms[first:] + arms[:first]:
+                runs.append((block, arm, turns[arm](server)))
             sys.stderr.write(f"\r{name}: {block + 1} of {rounds}  ")
     sys.stderr.write("\n")
-    verdict = assay.decide(runs, baseline=race.rival).verdicts[OURS]
+    return [_row(name, runs, race.rival, race.goal), _row(f"{name}, epoll", runs, OLDER, None)]
+
+
+def _row(name: str, runs: list[tuple[int, str, float]], rival: str, goal: float | None) -> Row:
+    pair = [run for run in runs if run[1] in (OURS, rival)]
+    verdict = assay.decide(pair, baseline=rival).verdicts[OURS]
     low, high = (None if end is None else 1 + end for end in (verdict.low, verdict.high))
-    ours, theirs = (statistics.median(values[arm]) for arm in (OURS, race.rival))
-    met = high is not None and high <= race.goal
+    ours, theirs = (
+        statistics.median(value for _, arm, value in pair if arm == it) for it in (OURS, rival)
+    )
+    met = goal is None or (high is not None and high <= goal)
     return Row(
-        name, race.rival, "us/op", ours, theirs, 1 + verdict.estimate, low, high,
-        f"<= {race.goal:g}x", met,
+        name, rival, "us/op", ours, theirs, 1 + verdict.estimate, low, high,
+        "" if goal is None else f"<= {goal:g}x", met,
     )  # fmt: skip
 
 
@@ -197,7 +209,15 @@ def table(rows: list[Row]) -> Iterator[str]:
     yield f"{'client CPU per operation':26s} {'assay':>8s} {'rival':>8s}         ratio"
     for row in rows:
         bounds = "" if row.low is None else f" [{row.low:.2f}, {row.high:.2f}]"
-        word = "met" if row.met else "MISSED" if row.low is not None else "open: too few rounds"
+        word = (
+            ""
+            if not row.goal
+            else "met"
+            if row.met
+            else "MISSED"
+            if row.low is not None
+            else "open: too few rounds"
+        )
         yield (
             f"{row.metric:26s} {row.ours:8.2f} {row.theirs:8.2f} {row.unit:6s}  "
             f"{f'{row.ratio:.2f}{bounds}':20s} {row.goal:9s} {word:7s} {row.rival}"
@@ -213,7 +233,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=RACES, default=list(RACES), help="races")
     options = parser.parse_args(arguments)
     rounds, seconds = (3, 1.0) if options.quick else (options.rounds, 3.0)
-    rows = [row_of(name, RACES[name], rounds, seconds) for name in options.only]
+    rows = [row for name in options.only for row in rows_of(name, RACES[name], rounds, seconds)]
     if options.json:
         write_json("load", rows)
     else:

@@ -80,6 +80,7 @@ def _running(command: list[str], folder: Path, port: int, url: str) -> Iterator[
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=user,
         group=None if user is None else pwd.getpwnam(user).pw_gid, cwd=folder,
+        env=_environment(folder),
     )  # fmt: skip
     try:
         _wait(process, port, folder)
@@ -92,6 +93,11 @@ def _running(command: list[str], folder: Path, port: int, url: str) -> Iterator[
             process.kill()
             process.wait()
         log.close()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    # Servers that share a folder for temporary tables take them from each other.
+    return {**os.environ, "TMPDIR": str(folder)}
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, folder: Path) -> None:
@@ -110,8 +116,9 @@ def _made(command: list[str], folder: Path) -> None:
     user = owner()
     group = None if user is None else pwd.getpwnam(user).pw_gid
     done = subprocess.run(
-        command, user=user, group=group, cwd=folder, capture_output=True, text=True
-    )
+        command, user=user, group=group, cwd=folder, capture_output=True, text=True,
+        env=_environment(folder),
+    )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
 

@@ -55,6 +55,9 @@ def command(
     limit: str = typer.Option(
         None, "--find-limit", help="Search the highest rate that keeps this.", metavar="p99<5ms"
     ),
+    backend: str = typer.Option(
+        None, help="The kernel's interface: epoll or io_uring. By default the best there is."
+    ),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
     """Put load on a server and say what it did, and whether the client was the limit.
@@ -75,6 +78,7 @@ def command(
         time_s=_seconds(time),
         warmup_s=_seconds(warmup),
         seed=seed,
+        backend=backend,
     )
     console = story()
     if prepare_:

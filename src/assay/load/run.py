@@ -31,6 +31,8 @@ class Load:
     seed: int = 1
     patience_s: int = 60
     pin: bool = False
+    backend: str | None = None
+    """The kernel's interface, `epoll` or `io_uring`; by default the best that there is."""
 
     def request(self) -> dict[str, Any]:
         """The request to `assayer load`."""
@@ -51,6 +53,7 @@ class Load:
             "patience_s": self.patience_s,
             "threads": self.threads,
             "pin": self.pin,
+            "backend": self.backend,
             "seed": self.seed,
             "warmup_ms": round(self.warmup_s * 1000),
             "window_ms": round(self.time_s * 1000),

@@ -21,6 +21,7 @@ class Summary:
     fractions. `void` says why the run cannot count, or nothing."""
 
     server: str
+    backend: str
     complete: bool
     window_s: float
     operations: int
@@ -52,6 +53,7 @@ class Summary:
             reasons.insert(0, "the run was stopped before its end")
         return cls(
             server=ready.manifest["server"],
+            backend=ready.manifest["backend"],
             complete=result.complete,
             window_s=result.window_s,
             operations=result.operations,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use assay_primitives::Clock;
-use assay_runtime::{Gate, Handle, RuntimeError, Worker, deadline, sleep_until};
+use assay_runtime::{Gate, Handle, Worker, deadline, sleep_until};
 
 use crate::arrivals::Arrivals;
 use crate::client::{Client, Error, Retries};
@@ -71,14 +71,10 @@ pub struct Station {
 impl Station {
     /// A station without connections. A request or a login that takes longer than `patience_s`
     /// seconds is an error.
-    ///
-    /// # Errors
-    /// When the kernel does not give an event loop.
-    pub fn new(clock: Clock, patience_s: u64) -> Result<Self, RuntimeError> {
-        let worker = Worker::new(clock)?;
+    pub fn new(worker: Worker, patience_s: u64) -> Self {
         let handle = worker.handle();
         let shared = Shared {
-            clock,
+            clock: handle.clock(),
             gate: Gate::new(&handle),
             handle,
             arrivals: RefCell::default(),
@@ -91,7 +87,7 @@ impl Station {
             alive: Cell::new(0),
             patience_s,
         };
-        Ok(Self { worker, shared: Rc::new(shared), stop: Rc::default() })
+        Self { worker, shared: Rc::new(shared), stop: Rc::default() }
     }
 
     /// What connections are made with.

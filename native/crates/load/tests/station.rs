@@ -116,7 +116,7 @@ impl Client for Ping {
 }
 
 fn station(server: &Server, connections: usize, wait_ms: u64, patience_s: u64) -> Station {
-    let station = Station::new(Clock::calibrated(), patience_s).unwrap();
+    let station = Station::new(Worker::new(Clock::calibrated()).unwrap(), patience_s);
     for _ in 0..connections {
         let (handle, address) = (station.handle(), server.address.clone());
         station.add(Ping::open(handle, address, wait_ms * 1_000_000));
@@ -179,7 +179,7 @@ fn in_an_open_loop_a_slow_server_is_asked_no_less_often_and_the_waiting_shows() 
 fn a_port_without_a_server_is_told_when_connecting() {
     // Nobody listens on port 1; a port that was just free may be somebody else's by now.
     let address = Address::Tcp((Ipv4Addr::LOCALHOST, 1).into());
-    let station = Station::new(Clock::calibrated(), 10).unwrap();
+    let station = Station::new(Worker::new(Clock::calibrated()).unwrap(), 10);
     station.add(Ping::open(station.handle(), address.clone(), 0));
     let refused = station.connect(&NEVER).unwrap_err().to_string();
     assert!(refused.contains(&address.to_string()), "{refused}");

@@ -3,12 +3,13 @@
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::task::Poll;
+use std::task::{Poll, ready};
 
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
-use crate::worker::Source;
+use crate::input::Input;
+use crate::socket::Socket;
 use crate::{Address, Handle, RuntimeError};
 
 /// How much went through a connection.
@@ -24,12 +25,8 @@ pub struct Traffic {
 ///
 /// What was received and not consumed is `input`. While it is empty the connection owns no buffer.
 pub struct Connection {
-    handle: Handle,
-    socket: OwnedFd,
-    source: usize,
-    buffer: Vec<u8>,
-    /// Bytes of the buffer that are consumed.
-    start: usize,
+    socket: Socket,
+    input: Input,
     traffic: Traffic,
 }
 
@@ -56,7 +53,7 @@ impl Connection {
         }
         let connection = Self::of(handle, socket)?;
         if is_waiting {
-            connection.writable().await;
+            poll_fn(|_| connection.socket.poll_connected()).await;
             match net::sockopt::socket_error(&connection.socket).and_then(|error| error) {
                 Ok(()) => {}
                 Err(errno) => return Err(refused(errno)),
@@ -71,20 +68,19 @@ impl Connection {
 
     /// Takes over a connected socket that does not block.
     pub(crate) fn of(handle: &Handle, socket: OwnedFd) -> Result<Self, RuntimeError> {
-        let source = handle.0.add_source(&socket)?;
-        let (handle, buffer, traffic) = (handle.clone(), Vec::new(), Traffic::default());
-        Ok(Self { handle, socket, source, buffer, start: 0, traffic })
+        let socket = Socket::new(handle, socket)?;
+        Ok(Self { socket, input: Input::default(), traffic: Traffic::default() })
     }
 
     /// The worker that drives it.
     pub fn handle(&self) -> &Handle {
-        &self.handle
+        self.socket.handle()
     }
 
     /// What was received and not consumed.
     #[inline]
     pub fn input(&self) -> &[u8] {
-        &self.buffer[self.start..]
+        self.input.bytes()
     }
 
     /// Says that the first bytes of the input are done with.
@@ -93,18 +89,7 @@ impl Connection {
     /// When there are fewer.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
-        assert!(bytes <= self.buffer.len() - self.start, "only what was received can be consumed");
-        self.start += bytes;
-        if self.start == self.buffer.len() {
-            self.release();
-        }
-    }
-
-    fn release(&mut self) {
-        self.start = 0;
-        if self.buffer.capacity() > 0 {
-            self.handle.give_back(std::mem::take(&mut self.buffer));
-        }
+        self.input.consume(bytes, &self.socket.handle().0.buffers);
     }
 
     /// Waits until there are more bytes than before, and adds them to the input.
@@ -116,47 +101,14 @@ impl Connection {
     }
 
     fn poll_more(&mut self) -> Poll<Result<(), RuntimeError>> {
-        if !self.is_ready(|source| source.is_readable) {
-            return Poll::Pending;
-        }
-        self.make_room();
-        let room = self.buffer.capacity() - self.buffer.len();
-        let read = rustix::io::read(&self.socket, rustix::buffer::spare_capacity(&mut self.buffer));
-        // Edge-triggered: a short read says that the socket is empty, and the next edge will come;
-        // unless the last one has told of the end already, which is read then.
-        match read {
-            Ok(0) => Poll::Ready(Err(RuntimeError::Closed)),
+        self.socket.poll_read(&mut self.input).map(|read| match read {
+            Ok(0) => Err(RuntimeError::Closed),
             Ok(bytes) => {
-                if bytes < room {
-                    self.note(|source| source.is_readable = source.is_ended);
-                }
                 self.traffic.received += bytes as u64;
-                Poll::Ready(Ok(()))
+                Ok(())
             }
-            Err(Errno::AGAIN) => {
-                self.note(|source| source.is_readable = false);
-                if self.buffer.is_empty() {
-                    self.release();
-                }
-                Poll::Pending
-            }
-            Err(Errno::INTR) => self.poll_more(),
-            Err(errno) => Poll::Ready(Err(broken(errno))),
-        }
-    }
-
-    /// Room for reading: a lent buffer, the space of what was consumed, or more.
-    fn make_room(&mut self) {
-        if self.buffer.capacity() == 0 {
-            self.buffer = self.handle.lend();
-        }
-        if self.start > 0 && self.start * 2 >= self.buffer.len() {
-            self.buffer.drain(..self.start);
-            self.start = 0;
-        }
-        if self.buffer.len() * 4 >= self.buffer.capacity() * 3 {
-            self.buffer.reserve(self.buffer.capacity());
-        }
+            Err(errno) => Err(broken(errno)),
+        })
     }
 
     /// Sends everything. Waits while the peer does not read.
@@ -170,48 +122,15 @@ impl Connection {
 
     fn poll_send(&mut self, bytes: &[u8], sent: &mut usize) -> Poll<Result<(), RuntimeError>> {
         while *sent < bytes.len() {
-            // Tried without asking: a socket has room nearly always.
-            match net::send(&self.socket, &bytes[*sent..], net::SendFlags::NOSIGNAL) {
+            match ready!(self.socket.poll_send(&bytes[*sent..])) {
                 Ok(count) => {
                     *sent += count;
                     self.traffic.sent += count as u64;
                 }
-                Err(Errno::AGAIN) => {
-                    self.note(|source| source.is_writable = false);
-                    return Poll::Pending;
-                }
-                Err(Errno::INTR) => {}
                 Err(errno) => return Poll::Ready(Err(broken(errno))),
             }
         }
         Poll::Ready(Ok(()))
-    }
-
-    async fn writable(&self) {
-        poll_fn(|_| {
-            if self.is_ready(|source| source.is_writable) { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
-    }
-
-    /// What is known of the socket; whoever asks is woken when that changes.
-    #[inline]
-    fn is_ready(&self, flag: impl FnOnce(&Source) -> bool) -> bool {
-        let task = self.handle.0.current.get();
-        let known = self.handle.0.with_source(self.source, |source| {
-            source.task = task;
-            flag(source)
-        });
-        known.unwrap_or(false)
-    }
-
-    #[inline]
-    fn note(&self, change: impl FnOnce(&mut Source)) {
-        let task = self.handle.0.current.get();
-        self.handle.0.with_source(self.source, |source| {
-            source.task = task;
-            change(source);
-        });
     }
 
     /// How much went through.
@@ -234,9 +153,7 @@ impl AsFd for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.release();
-        // Closing the socket takes it out of epoll.
-        self.handle.0.sources.borrow_mut().remove(self.source);
+        self.input.release(&self.socket.handle().0.buffers);
     }
 }
 

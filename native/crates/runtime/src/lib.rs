@@ -25,14 +25,17 @@
 //! ```
 //!
 //! Memory: a connection that waits for an answer owns no buffer; one is lent to it while bytes lie
-//! in it. Sources: epoll(7), edge-triggered, on what `readable` and `writable` mean.
+//! in it. Sources: `io_uring(7)`, whose deferred work needs Linux 6.1, and epoll(7) elsewhere.
 
 mod address;
 mod connection;
 mod error;
 mod gate;
+mod input;
 mod listener;
+mod poller;
 mod slab;
+mod socket;
 mod time;
 mod worker;
 
@@ -41,5 +44,6 @@ pub use connection::{Connection, Traffic};
 pub use error::RuntimeError;
 pub use gate::Gate;
 pub use listener::Listener;
+pub use poller::Backend;
 pub use time::{Elapsed, deadline, sleep_until};
 pub use worker::{Handle, Worker};

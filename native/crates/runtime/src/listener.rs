@@ -2,19 +2,17 @@
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
-use std::task::Poll;
+use std::task::{Poll, ready};
 
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};
 
+use crate::socket::Socket;
 use crate::{Connection, Handle, RuntimeError};
 
 /// A TCP port that is listened on.
 pub struct Listener {
-    handle: Handle,
-    socket: OwnedFd,
-    source: usize,
+    socket: Socket,
 }
 
 impl Listener {
@@ -36,8 +34,7 @@ impl Listener {
             .map_err(RuntimeError::os("SO_REUSEPORT"))?;
         net::bind(&socket, &address).map_err(RuntimeError::os("bind"))?;
         net::listen(&socket, 4096).map_err(RuntimeError::os("listen"))?;
-        let source = handle.0.add_source(&socket)?;
-        Ok(Self { handle: handle.clone(), socket, source })
+        Ok(Self { socket: Socket::new(handle, socket)? })
     }
 
     /// Where it listens.
@@ -59,11 +56,7 @@ impl Listener {
             loop {
                 match net::accept_with(&self.socket, flags) {
                     Ok(socket) => return Poll::Ready(Ok(socket)),
-                    Err(Errno::AGAIN) => {
-                        let task = self.handle.0.current.get();
-                        self.handle.0.with_source(self.source, |source| source.task = task);
-                        return Poll::Pending;
-                    }
+                    Err(Errno::AGAIN) => ready!(self.socket.poll_acceptable()),
                     Err(Errno::INTR | Errno::CONNABORTED) => {}
                     Err(errno) => return Poll::Ready(Err(RuntimeError::os("accept")(errno))),
                 }
@@ -71,12 +64,6 @@ impl Listener {
         })
         .await?;
         net::sockopt::set_tcp_nodelay(&socket, true).map_err(RuntimeError::os("TCP_NODELAY"))?;
-        Connection::of(&self.handle, socket)
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.handle.0.sources.borrow_mut().remove(self.source);
+        Connection::of(self.socket.handle(), socket)
     }
 }

@@ -4,27 +4,23 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::Future;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use assay_primitives::Clock;
-use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::RuntimeError;
+use crate::input::Buffers;
+use crate::poller::{Backend, Poller, TaskId};
 use crate::slab::Slab;
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
-type TaskId = usize;
 
 /// The future of `block_on`, which is in no slab.
 const ROOT: TaskId = usize::MAX;
-/// Events taken from the kernel at a time.
-const EVENTS: usize = 256;
 /// The longest sleep, so that a stop from outside is seen.
 const SLEEP_NS_MAX: u64 = 20_000_000;
 /// What the kernel is taken to oversleep: before it was measured, at least, and at most.
@@ -32,31 +28,15 @@ const OVERSLEEP_NS: (u64, u64, u64) = (20_000, 1_000, 50_000);
 /// By how much a sleep moves that, up when it was longer, and 19 times less down when it was not:
 /// about one sleep in twenty is longer than it.
 const OVERSLEEP_STEP_NS: (u64, u64) = (950, 50);
-/// A lent buffer's size. Larger messages make it grow.
-const BUFFER_BYTES: usize = 32 * 1024;
-/// Buffers kept for use, and the largest that is.
-const BUFFERS_MAX: usize = 64;
-
-/// What the kernel said about a file descriptor, and who waits for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
-    pub task: TaskId,
-    pub is_readable: bool,
-    pub is_writable: bool,
-    /// Whether the peer sends no more. No edge comes after that one.
-    pub is_ended: bool,
-}
-
 pub(crate) struct Inner {
-    pub epoll: OwnedFd,
+    pub poller: Poller,
     pub clock: Clock,
-    pub sources: RefCell<Slab<Source>>,
+    pub buffers: Buffers,
     tasks: RefCell<Slab<Option<Task>>>,
     /// Tasks to be polled before the kernel is asked again.
     ready: RefCell<Vec<TaskId>>,
     timers: RefCell<BinaryHeap<Reverse<(u64, TaskId)>>>,
     pub current: Cell<TaskId>,
-    buffers: RefCell<Vec<Vec<u8>>>,
 }
 
 /// What tasks know their worker by. Cheap to copy; stays on its thread.
@@ -82,19 +62,6 @@ impl Handle {
     pub(crate) fn wake_at(&self, ticks: u64) {
         self.0.timers.borrow_mut().push(Reverse((ticks, self.0.current.get())));
     }
-
-    pub(crate) fn lend(&self) -> Vec<u8> {
-        let kept = self.0.buffers.borrow_mut().pop();
-        kept.unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))
-    }
-
-    pub(crate) fn give_back(&self, mut buffer: Vec<u8>) {
-        let mut buffers = self.0.buffers.borrow_mut();
-        if buffers.len() < BUFFERS_MAX && buffer.capacity() == BUFFER_BYTES {
-            buffer.clear();
-            buffers.push(buffer);
-        }
-    }
 }
 
 /// One thread's loop and its tasks.
@@ -103,35 +70,44 @@ pub struct Worker {
     /// What a sleep takes longer than asked, in nanoseconds.
     oversleep_ns: Cell<u64>,
     spun_ticks: Cell<u64>,
-    /// Whether the kernel has `epoll_pwait2`.
-    has_nanoseconds: Cell<bool>,
 }
 
 impl Worker {
-    /// A loop without tasks.
+    /// A loop without tasks, by io_uring where that can be had, by epoll elsewhere.
     ///
     /// # Errors
-    /// `Os` when the kernel gives no epoll instance.
+    /// `Os` when the kernel gives neither.
     pub fn new(clock: Clock) -> Result<Self, RuntimeError> {
+        Self::with_backend(clock, Backend::IoUring)
+            .or_else(|_| Self::with_backend(clock, Backend::Epoll))
+    }
+
+    /// A loop without tasks, by one of the kernel's interfaces. A worker stays on the thread that
+    /// makes it.
+    ///
+    /// # Errors
+    /// `Os` when the kernel does not have it or forbids it.
+    pub fn with_backend(clock: Clock, backend: Backend) -> Result<Self, RuntimeError> {
         set_timer_slack();
-        let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(RuntimeError::os("epoll_create"))?;
         let inner = Inner {
-            epoll,
+            poller: Poller::new(backend)?,
             clock,
-            sources: RefCell::new(Slab::new()),
+            buffers: Buffers::default(),
             tasks: RefCell::new(Slab::new()),
             ready: RefCell::default(),
             timers: RefCell::default(),
             current: Cell::new(ROOT),
-            buffers: RefCell::default(),
         };
         Ok(Self {
             handle: Handle(Rc::new(inner)),
             oversleep_ns: Cell::new(OVERSLEEP_NS.0),
             spun_ticks: Cell::new(0),
-            has_nanoseconds: Cell::new(true),
         })
+    }
+
+    /// The kernel's interface that it uses.
+    pub fn backend(&self) -> Backend {
+        self.handle.0.poller.backend()
     }
 
     /// What tasks know this worker by.
@@ -193,7 +169,6 @@ impl Worker {
         poll_root: &mut dyn FnMut(),
     ) -> Result<(), RuntimeError> {
         let inner = &self.handle.0;
-        let mut events = [MaybeUninit::uninit(); EVENTS];
         loop {
             self.poll_ready(poll_root);
             let now = inner.clock.ticks();
@@ -202,9 +177,10 @@ impl Worker {
                 continue;
             }
             if is_done() || now >= until || stop.load(Ordering::Relaxed) {
+                inner.poller.flush();
                 return Ok(());
             }
-            self.wait(now, until, &mut events)?;
+            self.wait(now, until)?;
         }
     }
 
@@ -250,24 +226,20 @@ impl Worker {
         }
     }
 
-    /// Asks the kernel what is ready. Sleeps only until shortly before the next time, and looks
-    /// without sleeping from then on.
-    fn wait(
-        &self,
-        now: u64,
-        until: u64,
-        events: &mut [MaybeUninit<epoll::Event>],
-    ) -> Result<(), RuntimeError> {
+    /// Asks the kernel for news. Sleeps only until shortly before the next time, and looks without
+    /// sleeping from then on.
+    fn wait(&self, now: u64, until: u64) -> Result<(), RuntimeError> {
         let inner = &self.handle.0;
         let next = inner.timers.borrow().peek().map_or(u64::MAX, |next| next.0.0).min(until);
         let left_ns = inner.clock.ns_between(now, next).min(SLEEP_NS_MAX);
         let sleep_ns = left_ns.saturating_sub(self.oversleep_ns.get());
-        let found = match self.ask(sleep_ns, events) {
-            Ok(found) => found,
-            Err(Errno::INTR) => return Ok(()),
-            Err(errno) => return Err(RuntimeError::os("epoll_wait")(errno)),
-        };
-        if found.is_empty() {
+        let has_news =
+            match inner.poller.wait(sleep_ns, &inner.buffers, &mut inner.ready.borrow_mut()) {
+                Ok(has_news) => has_news,
+                Err(Errno::INTR) => return Ok(()),
+                Err(errno) => return Err(RuntimeError::os("waiting for events")(errno)),
+            };
+        if !has_news {
             let took = inner.clock.ticks().saturating_sub(now);
             if sleep_ns > 0 {
                 self.learn(inner.clock.ns(took).saturating_sub(sleep_ns));
@@ -275,50 +247,7 @@ impl Worker {
                 self.spun_ticks.set(self.spun_ticks.get() + took);
             }
         }
-        let mut sources = inner.sources.borrow_mut();
-        let mut ready = inner.ready.borrow_mut();
-        for event in found {
-            let Some(source) = sources.get_mut(event.data.u64() as usize) else { continue };
-            let flags = event.flags;
-            let is_over = flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP);
-            source.is_ended |= is_over || flags.contains(epoll::EventFlags::RDHUP);
-            source.is_readable |= source.is_ended || flags.contains(epoll::EventFlags::IN);
-            source.is_writable |= is_over || flags.contains(epoll::EventFlags::OUT);
-            ready.push(source.task);
-        }
         Ok(())
-    }
-
-    /// Asks for events; by whole milliseconds, rounded down, where the kernel (before Linux 5.11) or
-    /// an emulator counts in those.
-    fn ask<'e>(
-        &self,
-        sleep_ns: u64,
-        events: &'e mut [MaybeUninit<epoll::Event>],
-    ) -> Result<&'e [epoll::Event], Errno> {
-        let epoll = &self.handle.0.epoll;
-        if self.has_nanoseconds.get() {
-            let timeout = Timespec { tv_sec: 0, tv_nsec: sleep_ns as _ };
-            match epoll::wait(epoll, &mut *events, Some(&timeout)) {
-                Err(Errno::NOSYS) => self.has_nanoseconds.set(false),
-                Ok((found, _)) => {
-                    let count = found.len();
-                    // SAFETY: the kernel has filled this many.
-                    return Ok(unsafe { events[..count].assume_init_ref() });
-                }
-                Err(errno) => return Err(errno),
-            }
-        }
-        let milliseconds = (sleep_ns / 1_000_000) as libc::c_int;
-        let (first, room) = (events.as_mut_ptr().cast(), events.len() as libc::c_int);
-        // SAFETY: there is room for so many events, which both crates lay out as the kernel does.
-        let count = unsafe { libc::epoll_wait(epoll.as_raw_fd(), first, room, milliseconds) };
-        if count < 0 {
-            let error = std::io::Error::last_os_error();
-            return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
-        }
-        // SAFETY: the kernel has filled this many.
-        Ok(unsafe { events[..count as usize].assume_init_ref() })
     }
 
     fn learn(&self, overslept_ns: u64) {
@@ -335,6 +264,8 @@ impl Drop for Worker {
         let tasks = self.handle.0.tasks.replace(Slab::new());
         // Not while the slab is borrowed: tasks may use their worker when they are dropped.
         drop(tasks);
+        let inner = &self.handle.0;
+        inner.poller.finish(&inner.buffers);
     }
 }
 
@@ -343,33 +274,4 @@ impl Drop for Worker {
 fn set_timer_slack() {
     // SAFETY: the call takes no memory. Where it is refused, sleeps are longer, and that is learnt.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-}
-
-impl Inner {
-    pub fn add_source(&self, file: impl AsFd) -> Result<usize, RuntimeError> {
-        // A new socket is not known to be ready; the first edge comes at once if it is.
-        let source = Source {
-            task: self.current.get(),
-            is_readable: false,
-            is_writable: false,
-            is_ended: false,
-        };
-        let id = self.sources.borrow_mut().insert(source);
-        let flags = epoll::EventFlags::IN
-            | epoll::EventFlags::OUT
-            | epoll::EventFlags::RDHUP
-            | epoll::EventFlags::ET;
-        let data = epoll::EventData::new_u64(id as u64);
-        if let Err(errno) = epoll::add(&self.epoll, file, data, flags) {
-            self.sources.borrow_mut().remove(id);
-            return Err(RuntimeError::os("epoll_ctl")(errno));
-        }
-        Ok(id)
-    }
-
-    /// Changes what is known of a source; its answer.
-    #[inline]
-    pub fn with_source<R>(&self, id: usize, change: impl FnOnce(&mut Source) -> R) -> Option<R> {
-        self.sources.borrow_mut().get_mut(id).map(change)
-    }
 }

@@ -2,28 +2,45 @@
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use std::cell::{Cell, RefCell};
+use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use assay_primitives::Clock;
 use assay_runtime::{
-    Address, Connection, Elapsed, Gate, Handle, Listener, RuntimeError, Worker, deadline,
+    Address, Backend, Connection, Elapsed, Gate, Handle, Listener, RuntimeError, Worker, deadline,
     sleep_until,
 };
 
-/// Runs a task and everything that it starts, ten seconds at most.
-fn run<F: Future<Output = ()> + 'static>(task: impl FnOnce(Handle) -> F) {
-    let worker = Worker::new(Clock::calibrated()).unwrap();
-    let is_done = Rc::new(Cell::new(false));
-    let (handle, mark) = (worker.handle(), Rc::clone(&is_done));
-    let task = task(handle);
-    worker.spawn(async move {
-        task.await;
-        mark.set(true);
-    });
-    worker.run(after_ms(&worker.handle(), 10_000), &AtomicBool::new(false)).unwrap();
-    assert!(is_done.get(), "the task did not end");
+/// A worker of every kind that this kernel has.
+fn workers() -> Vec<Worker> {
+    let epoll = Worker::with_backend(Clock::calibrated(), Backend::Epoll).unwrap();
+    match Worker::with_backend(Clock::calibrated(), Backend::IoUring) {
+        Ok(uring) => vec![epoll, uring],
+        // An emulator or an old kernel without it, or a container that forbids it.
+        Err(RuntimeError::Os { source, .. })
+            if matches!(source.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) =>
+        {
+            vec![epoll]
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Runs a task and everything that it starts, ten seconds at most, on every kind of worker.
+fn run<F: Future<Output = ()> + 'static>(task: impl Fn(Handle) -> F) {
+    for worker in workers() {
+        let is_done = Rc::new(Cell::new(false));
+        let (handle, mark) = (worker.handle(), Rc::clone(&is_done));
+        let task = task(handle);
+        worker.spawn(async move {
+            task.await;
+            mark.set(true);
+        });
+        worker.run(after_ms(&worker.handle(), 10_000), &AtomicBool::new(false)).unwrap();
+        assert!(is_done.get(), "the task did not end on {}", worker.backend().name());
+    }
 }
 
 fn after_ms(handle: &Handle, ms: u64) -> u64 {
@@ -211,53 +228,152 @@ fn a_peer_that_closes_right_after_its_last_bytes_ends_the_waiting() {
 }
 
 #[test]
-fn a_worker_stops_when_told_and_can_go_on() {
-    let worker = Worker::new(Clock::calibrated()).unwrap();
-    let (handle, turns) = (worker.handle(), Rc::new(Cell::new(0)));
-    let counted = Rc::clone(&turns);
-    worker.spawn(async move {
-        loop {
-            sleep_until(&handle, after_ms(&handle, 1)).await;
-            counted.set(counted.get() + 1);
+fn what_was_sent_before_a_connection_was_dropped_arrives() {
+    run(|handle| async move {
+        let listener = Listener::bind(&handle, any_port()).unwrap();
+        let address = Address::Tcp(listener.address().unwrap());
+        let mut client = Connection::open(&handle, &address).await.unwrap();
+        let mut peer = listener.accept().await.unwrap();
+        // More than a socket holds: the sender waits for the reader, and is dropped at its end.
+        let message: Vec<u8> = (0..9_000_000_u32).map(|place| (place * 5 / 3) as u8).collect();
+        let sent = message.clone();
+        handle.spawn(async move {
+            peer.send(&sent).await.unwrap();
+        });
+        assert!(receive(&mut client, message.len()).await == message);
+        assert!(matches!(client.more().await, Err(RuntimeError::Closed)));
+    });
+}
+
+#[test]
+fn a_task_that_does_not_read_makes_its_peer_wait() {
+    run(|handle| async move {
+        let listener = Listener::bind(&handle, any_port()).unwrap();
+        let address = Address::Tcp(listener.address().unwrap());
+        let mut client = Connection::open(&handle, &address).await.unwrap();
+        let mut peer = listener.accept().await.unwrap();
+        client.send(b"x").await.unwrap();
+        receive(&mut peer, 1).await;
+        let sent = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&sent);
+        const PARTS: u8 = 64;
+        handle.spawn(async move {
+            for part in 0..PARTS {
+                peer.send(&vec![part; 1_000_000]).await.unwrap();
+                counted.set(part + 1);
+            }
+        });
+        // The first part wakes a reader; then it does not read until nothing moves any more.
+        client.more().await.unwrap();
+        let (mut before, mut still) = (0, 0);
+        while still < 50 {
+            sleep_until(&handle, after_ms(&handle, 2)).await;
+            still = if sent.get() == before { still + 1 } else { 0 };
+            before = sent.get();
+        }
+        assert!(before < PARTS / 2, "{before} MB were taken ahead of a task that does not read");
+        for part in 0..PARTS {
+            assert!(receive(&mut client, 1_000_000).await.iter().all(|byte| *byte == part));
         }
     });
-    worker.run(u64::MAX, &AtomicBool::new(true)).unwrap();
-    assert_eq!(turns.get(), 0);
-    for _ in 0..2 {
-        let before = turns.get();
-        // As often as a slow machine needs for one turn; a worker that cannot go on never ends.
-        while turns.get() == before {
-            worker.run(after_ms(&worker.handle(), 20), &AtomicBool::new(false)).unwrap();
+}
+
+#[test]
+fn many_answers_at_once_all_arrive() {
+    const CONNECTIONS: usize = 400;
+    run(|handle| async move {
+        let listener = Listener::bind(&handle, any_port()).unwrap();
+        let address = Address::Tcp(listener.address().unwrap());
+        let (done, mut peers) = (Rc::new(Cell::new(0)), Vec::new());
+        for _ in 0..CONNECTIONS {
+            let mut client = Connection::open(&handle, &address).await.unwrap();
+            peers.push(listener.accept().await.unwrap());
+            let done = Rc::clone(&done);
+            handle.spawn(async move {
+                assert!(receive(&mut client, 20_000).await.iter().all(|byte| *byte == 7));
+                done.set(done.get() + 1);
+            });
+        }
+        for peer in &mut peers {
+            peer.send(&[7; 20_000]).await.unwrap();
+        }
+        until(&handle, || done.get() == CONNECTIONS).await;
+    });
+}
+
+#[test]
+fn what_was_sent_is_with_the_kernel_when_the_loop_ends() {
+    for worker in workers() {
+        let listener = std::net::TcpListener::bind(any_port()).unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let handle = worker.handle();
+        let send = async {
+            let mut connection = Connection::open(&handle, &address).await.unwrap();
+            connection.send(b"bye").await.unwrap();
+            connection
+        };
+        let connection = worker.block_on(send, &AtomicBool::new(false)).unwrap();
+        let (mut peer, mut bytes) = (listener.accept().unwrap().0, [0; 3]);
+        peer.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+        peer.read_exact(&mut bytes).unwrap();
+        assert_eq!(&bytes, b"bye");
+        drop(connection);
+        drop(worker);
+        assert_eq!(peer.read(&mut bytes).unwrap(), 0, "a dropped connection is closed");
+    }
+}
+
+#[test]
+fn a_worker_stops_when_told_and_can_go_on() {
+    for worker in workers() {
+        let (handle, turns) = (worker.handle(), Rc::new(Cell::new(0)));
+        let counted = Rc::clone(&turns);
+        worker.spawn(async move {
+            loop {
+                sleep_until(&handle, after_ms(&handle, 1)).await;
+                counted.set(counted.get() + 1);
+            }
+        });
+        worker.run(u64::MAX, &AtomicBool::new(true)).unwrap();
+        assert_eq!(turns.get(), 0);
+        for _ in 0..2 {
+            let before = turns.get();
+            // As often as a slow machine needs for one turn; a worker that cannot go on never ends.
+            while turns.get() == before {
+                worker.run(after_ms(&worker.handle(), 20), &AtomicBool::new(false)).unwrap();
+            }
         }
     }
 }
 
 #[test]
 fn a_future_that_borrows_is_run_beside_the_tasks() {
-    let worker = Worker::new(Clock::calibrated()).unwrap();
-    let (handle, text) = (worker.handle(), String::from("borrowed"));
-    let length = async {
-        let address = echo_server(&handle, 1);
-        let mut connection = Connection::open(&handle, &address).await.unwrap();
-        connection.send(text.as_bytes()).await.unwrap();
-        receive(&mut connection, text.len()).await.len()
-    };
-    assert_eq!(worker.block_on(length, &AtomicBool::new(false)).unwrap(), Some(8));
-    let never = std::future::pending::<()>();
-    assert_eq!(worker.block_on(never, &AtomicBool::new(true)).unwrap(), None);
+    for worker in workers() {
+        let (handle, text) = (worker.handle(), String::from("borrowed"));
+        let length = async {
+            let address = echo_server(&handle, 1);
+            let mut connection = Connection::open(&handle, &address).await.unwrap();
+            connection.send(text.as_bytes()).await.unwrap();
+            receive(&mut connection, text.len()).await.len()
+        };
+        assert_eq!(worker.block_on(length, &AtomicBool::new(false)).unwrap(), Some(8));
+        let never = std::future::pending::<()>();
+        assert_eq!(worker.block_on(never, &AtomicBool::new(true)).unwrap(), None);
+    }
 }
 
 #[test]
 fn a_worker_that_is_dropped_drops_its_tasks() {
-    let worker = Worker::new(Clock::calibrated()).unwrap();
-    let (handle, kept) = (worker.handle(), Rc::new(()));
-    let held = Rc::clone(&kept);
-    worker.spawn(async move {
-        sleep_until(&handle, u64::MAX).await;
-        drop(held);
-    });
-    worker.run(after_ms(&worker.handle(), 1), &AtomicBool::new(false)).unwrap();
-    assert_eq!(Rc::strong_count(&kept), 2);
-    drop(worker);
-    assert_eq!(Rc::strong_count(&kept), 1);
+    for worker in workers() {
+        let (handle, kept) = (worker.handle(), Rc::new(()));
+        let held = Rc::clone(&kept);
+        worker.spawn(async move {
+            sleep_until(&handle, u64::MAX).await;
+            drop(held);
+        });
+        worker.run(after_ms(&worker.handle(), 1), &AtomicBool::new(false)).unwrap();
+        assert_eq!(Rc::strong_count(&kept), 2);
+        drop(worker);
+        assert_eq!(Rc::strong_count(&kept), 1);
+    }
 }

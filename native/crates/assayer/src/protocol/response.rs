@@ -316,6 +316,7 @@ pub struct LoadManifest {
     pub server: String,
     pub connections: usize,
     pub threads: usize,
+    pub backend: &'static str,
     pub cpus: Vec<Option<usize>>,
     pub clock: Clock,
     pub connect_s: f64,

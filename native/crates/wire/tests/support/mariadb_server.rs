@@ -48,6 +48,7 @@ impl MariadbServer {
         if is_root() {
             install.arg(format!("--user={USER}"));
         }
+        install.env("TMPDIR", &server.folder);
         must(&mut install, "mariadb-server-core");
         server.start_again();
         server
@@ -96,6 +97,8 @@ impl MariadbServer {
         if is_root() {
             command.arg(format!("--user={USER}"));
         }
+        // Servers that share a folder for temporary tables take them from each other.
+        command.env("TMPDIR", &self.folder);
         command.args(&self.settings).stdin(Stdio::piped()).stdout(Stdio::null());
         command.stderr(Stdio::null()).process_group(0);
         let keeper = command.spawn().expect("a shell");

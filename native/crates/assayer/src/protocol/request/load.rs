@@ -20,7 +20,18 @@ with_schedule! {
         pub rate: Option<LoadRate>,
         #[serde(default = "default_patience_s")]
         pub patience_s: u64,
+        /// The best that the kernel has, if none is named.
+        #[serde(default)]
+        pub backend: Option<LoadBackend>,
     }
+}
+
+/// The kernel's interface that the client's loop uses.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadBackend {
+    Epoll,
+    IoUring,
 }
 
 fn default_connections() -> usize {

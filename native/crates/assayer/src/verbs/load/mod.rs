@@ -13,7 +13,7 @@ use std::time::Instant;
 use assay_load::arrivals::Spacing;
 use assay_load::{Client, Error, Rate, Station};
 use assay_primitives::Clock;
-use assay_runtime::{Address, Handle};
+use assay_runtime::{Address, Backend, Handle, Worker};
 use assay_wire::{Target, mysql, postgres};
 
 use self::unit::{Common, LoadUnit, SPUN};
@@ -24,7 +24,7 @@ use crate::life;
 use crate::measure::{Measured, Measurement};
 use crate::output::Output;
 use crate::protocol::request::{
-    LoadAction, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
+    LoadAction, LoadBackend, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
 };
 use crate::protocol::response::{Checked, Health, Load, LoadManifest, Phase, Ready, State};
 use crate::recorder::{empty, encode};
@@ -104,6 +104,19 @@ fn target(asked: &LoadTarget) -> Result<Target, Failure> {
     Ok(Target { address, user, password, database })
 }
 
+/// The event loop of a thread.
+fn worker(request: &LoadRequest, clock: Clock) -> Result<Worker, Failure> {
+    let worker = match request.backend {
+        None => Worker::new(clock),
+        Some(LoadBackend::Epoll) => Worker::with_backend(clock, Backend::Epoll),
+        Some(LoadBackend::IoUring) => Worker::with_backend(clock, Backend::IoUring),
+    };
+    worker.map_err(|error| Failure::Missing {
+        message: error.to_string(),
+        next: "leave out backend, or take epoll".to_owned(),
+    })
+}
+
 fn rate(request: &LoadRequest) -> Option<Rate> {
     request.rate.map(|rate| Rate {
         per_s: rate.per_s,
@@ -140,7 +153,7 @@ where
     output.write("phase", &Phase { name: "load" })?;
     let begun = Instant::now();
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        let station = Station::new(clock, request.patience_s).map_err(anyhow::Error::from)?;
+        let station = Station::new(worker(request, clock)?, request.patience_s);
         let open = opener(thread);
         for number in (thread..connections).step_by(threads) {
             station.add(open(station.handle(), number));
@@ -156,6 +169,7 @@ where
             server: target.address.to_string(),
             connections,
             threads,
+            backend: worker(request, clock)?.backend().name(),
             cpus: cpus.clone(),
             clock: clock_response(&clock),
             connect_s: begun.elapsed().as_secs_f64(),
