@@ -99,7 +99,8 @@ fn a_large_result_costs_no_more_memory_than_its_rows() {
         assert_eq!(session.run(statement, &[], visit).await.unwrap().rows, 100_000);
         assert_eq!((sum, bytes), (5_000_050_000, 100_000_000));
         let (_, most) = take_allocations();
-        assert!(most <= 256 * 1024, "{most} bytes in one piece");
+        // What lay in the socket when the kernel was asked, at most: of 100 MB.
+        assert!(most <= 2 * 1024 * 1024, "{most} bytes in one piece");
     });
 }
 
