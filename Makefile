@@ -43,6 +43,7 @@ lint: install
 	$(BIN)/ruff format --check src tests benchmarks
 	cargo fmt --manifest-path native/Cargo.toml --all --check
 	cargo fmt --manifest-path native/peers/Cargo.toml --check
+	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
 	cargo clippy --manifest-path native/Cargo.toml --release --locked --all-targets --quiet -- -D warnings
 
 format: install
@@ -50,6 +51,14 @@ format: install
 	$(BIN)/ruff format src tests benchmarks
 	cargo fmt --manifest-path native/Cargo.toml --all
 	cargo fmt --manifest-path native/peers/Cargo.toml
+	cargo fmt --manifest-path native/fuzz/Cargo.toml
+
+# Needs cargo-fuzz and the nightly compiler (native/fuzz/README.md).
+SECONDS ?= 60
+fuzz-%:
+	mkdir -p native/fuzz/artifacts/$*-corpus
+	cd native && cargo +nightly fuzz run --fuzz-dir fuzz $* fuzz/artifacts/$*-corpus fuzz/corpus/$* -- \
+	    -max_total_time=$(SECONDS) -max_len=4096
 
 bench-%: install
 	$(BIN)/python benchmarks/$(subst -,_,$*).py

@@ -102,7 +102,10 @@ def test_killed_ten_times_and_resumed_the_bundle_is_whole(tmp_path: Path, monkey
     assert len(set(places)) == len(places)
     verified = subprocess.run([sys.executable, LOOSE, "verify", bundle], check=False)
     assert verified.returncode == 0
-    time.sleep(0.2)
+    for _ in range(300):
+        if not engines(tmp_path):
+            break
+        time.sleep(0.1)
     assert engines(tmp_path) == []
 
 

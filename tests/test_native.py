@@ -9,7 +9,7 @@ import pytest
 from assay import native
 
 EXAMPLES = Path(__file__).parent.parent / "native" / "crates" / "assayer" / "examples" / "protocol"
-RESULTS = {"facts": native.Facts, "census": native.Census}
+RESULTS = {"facts": native.Facts, "census": native.Census, "serve": native.Served}
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.jsonl")), ids=lambda p: p.stem)
@@ -26,4 +26,5 @@ def test_captured_output_is_read_whole(example: Path) -> None:
 def test_there_is_an_example_of_every_verb() -> None:
     """And of an error."""
     names = {p.stem for p in EXAMPLES.glob("*.jsonl")}
-    assert {"engine", "micro-lock", "micro-crc32c", "facts", "census", "error"} <= names
+    verbs = {"engine", "micro-lock", "micro-crc32c", "load", "serve", "facts", "census"}
+    assert verbs | {"error"} <= names

@@ -139,6 +139,15 @@ class State(Message):
     faults: list[str] = []
 
 
+class Refused(Message):
+    """Requests that a server refused with one code; `message` is the first one's."""
+
+    kind: str
+    code: str
+    message: str
+    count: int
+
+
 class LoadResult(Message):
     """What is said of load on a server; histograms as everywhere, in ns."""
 
@@ -147,6 +156,7 @@ class LoadResult(Message):
     lateness: str
     cpu_us_per_operation: float
     ended_by: str | None
+    errors: list[Refused] = []
 
 
 class Result(Message):

@@ -13,6 +13,7 @@ import servers
 
 from assay._errors import InputError, MissingError, RunError
 from assay.load import Load, check, clean, parse_url, prepare, run_load
+from load_samples import run_enough
 
 ASSAY = Path(sys.executable).parent / "assay"
 
@@ -32,8 +33,7 @@ def test_each_oltp_test_runs_on_what_was_prepared(sql: servers.Server, test: str
     # Uniform: a hot spot makes deadlocks, and PostgreSQL looks for those after a second.
     asked = load(sql, f"oltp-{test}", tables=2, table_size=1000, distribution="uniform")
     assert prepare(asked).rows == 2000
-    summary = run_load(asked)
-    assert summary.operations > 20
+    summary = run_enough(asked, 20)
     assert summary.errors == 0
     assert check(asked) == []
     clean(asked)
@@ -50,31 +50,48 @@ def test_ycsb_reads_what_it_wrote(sql: servers.Server):
     ):
         asked = load(sql, "ycsb", mix=mix, records=1000, operations=100_000)
         assert prepare(asked).rows == 1000
-        summary = run_load(asked)
+        summary = run_enough(asked, 20)
         assert summary.errors == 0
         assert summary.by_kind.keys() == kinds
         assert check(asked) == []
+
+
+def test_keys_that_exist_are_counted_as_such(sql: servers.Server):
+    """The second run inserts the keys of the first again; the reads of both succeed."""
+    asked = load(sql, "ycsb", mix="d", records=1000, operations=100_000)
+    prepare(asked)
+    run_enough(asked, 200)
+    summary = run_enough(asked, 200)
+    (refused,) = summary.errors_by_code
+    code = "1062" if sql.url.startswith("mysql") else "23505"
+    assert (refused["kind"], refused["code"]) == ("duplicate key", code)
+    assert "uplicate" in refused["message"]
+    assert 0 < refused["count"] == summary.errors <= summary.by_kind["insert"]["operations"]
 
 
 def test_tpcc_keeps_its_conditions_also_when_the_client_is_killed(sql: servers.Server):
     """A transaction is whole or not there; deadlocks are tried again and counted."""
     asked = load(sql, "tpcc", connections=6, scale="small", warehouses=1)
     prepare(asked)
-    summary = run_load(asked)
-    assert summary.operations > 20
+    summary = run_enough(asked, 20)
     assert summary.errors == 0
     assert {"new_order", "payment"} <= summary.by_kind.keys()
     assert check(asked) == []
     process = subprocess.Popen(
         [ASSAY, "load", "tpcc", "--to", sql.url, "--connections", "6", "--time", "60s",
          "--set", "scale=small"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    time.sleep(2)
-    process.kill()
-    process.wait()
-    time.sleep(0.5)
-    assert check(asked) == []
+    with process:
+        # The line of its first second: it is at work.
+        assert b"op/s" in process.stdout.readline()
+        process.kill()
+    # What was under way is rolled back when the server sees that the client is gone.
+    for _ in range(20):
+        if not (faults := check(asked)):
+            break
+        time.sleep(0.5)
+    assert faults == []
 
 
 def test_a_corrupted_row_makes_the_right_condition_fail_by_number(sql: servers.Server):

@@ -26,6 +26,9 @@ class Summary:
     window_s: float
     operations: int
     errors: int
+    errors_by_code: list[dict[str, Any]]
+    """What the server refused: its `kind` (deadlock, conflict, lock timeout, duplicate key, other),
+    the server's `code`, the first `message` with that code, and how many (`count`)."""
     achieved_per_s: float
     asked_per_s: float | None
     latency_ns: dict[str, float]
@@ -58,6 +61,7 @@ class Summary:
             window_s=result.window_s,
             operations=result.operations,
             errors=result.errors,
+            errors_by_code=[refused.model_dump() for refused in load.errors],
             achieved_per_s=health.achieved_per_s,
             asked_per_s=health.asked_per_s,
             latency_ns=quantiles_of(result.histogram),
@@ -120,6 +124,7 @@ def summary_lines(summary: Summary) -> list[Line]:
         lines += [_row(name, kind) for name, kind in summary.by_kind.items()]
     if summary.errors:
         lines.append(Line(f"{summary.errors} operations failed", "red"))
+        lines += [Line(_refused(**refused), "red") for refused in summary.errors_by_code]
     noted = {name: count for name, count in summary.counters.items() if count and "retries" in name}
     lines += [Line(f"{name.removeprefix('retries.')}: {count}") for name, count in noted.items()]
     lines.append(
@@ -136,6 +141,11 @@ def _asked(summary: Summary) -> str:
         return ", closed loop"
     share = summary.achieved_per_s / summary.asked_per_s
     return f", {100 * share:.1f} % of the {format_quantity(summary.asked_per_s, 'op/s')} asked for"
+
+
+def _refused(kind: str, code: str, message: str, count: int) -> str:
+    named = "" if kind == "other" else f" ({kind})"
+    return f"  {count} with {code}{named}: {message}"
 
 
 def _verdict(summary: Summary) -> Line:

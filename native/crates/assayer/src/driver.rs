@@ -45,6 +45,8 @@ pub struct Sent {
     pub ticks: u64,
     /// Whether its connection was idle when it was due, so that any lateness is the client's.
     pub was_idle: bool,
+    /// If the server refused it: the place of what it said in the list of all that it says.
+    pub refused: Option<usize>,
 }
 
 /// What a unit has counted since it was made.
@@ -254,6 +256,7 @@ impl<'a> Worker<'a> {
             let service_ns = self.clock.ns_between(sent.ticks, done.end_ticks);
             let late_ns = self.clock.ns_between(since, sent.ticks);
             self.recording.record_send(service_ns, sent.was_idle.then_some(late_ns), counted);
+            self.recording.record_refusal(sent.refused);
         }
         self.operations += counted;
         false

@@ -48,11 +48,13 @@ pub struct Sends {
     pub service: Latencies,
     /// How long after the intended time they were sent, where the connection was idle by then.
     pub lateness: Latencies,
+    /// Requests that the server refused, by the place of what it said.
+    pub refused: Vec<u64>,
 }
 
 impl Sends {
     fn new() -> Box<Self> {
-        Box::new(Self { service: empty(), lateness: empty() })
+        Box::new(Self { service: empty(), lateness: empty(), refused: Vec::new() })
     }
 }
 
@@ -73,6 +75,16 @@ impl Recording {
         }
     }
 
+    /// Counts a request that the server refused.
+    #[inline]
+    pub fn record_refusal(&mut self, place: Option<usize>) {
+        if let Some(place) = place {
+            let counts = &mut self.sends.get_or_insert_with(Sends::new).refused;
+            counts.resize(counts.len().max(place + 1), 0);
+            counts[place] += 1;
+        }
+    }
+
     /// Records operations that took `ns` each.
     #[inline]
     pub fn record(&mut self, kind: usize, ns: u64, operations: u64, is_error: bool) {
@@ -88,6 +100,8 @@ impl Recording {
         self.errors += other.errors;
         if let Some(others) = &other.sends {
             let own = self.sends.get_or_insert_with(Sends::new);
+            own.refused.resize(own.refused.len().max(others.refused.len()), 0);
+            own.refused.iter_mut().zip(&others.refused).for_each(|(own, count)| *own += count);
             let added = own.service.add(&others.service);
             added
                 .and_then(|()| own.lateness.add(&others.lateness))

@@ -2,6 +2,8 @@
 
 use assay_wire::{ServerErrorKind, WireError};
 
+use crate::refusals::Refusal;
+
 /// One request that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
@@ -34,6 +36,8 @@ pub struct Retries {
     pub conflicts: u32,
     /// Locks that were not had in time.
     pub lock_timeouts: u32,
+    /// Keys that another session had inserted meanwhile, where the workload goes on after that.
+    pub duplicate_keys: u32,
 }
 
 impl Retries {
@@ -52,6 +56,7 @@ impl Retries {
         self.deadlocks += other.deadlocks;
         self.conflicts += other.conflicts;
         self.lock_timeouts += other.lock_timeouts;
+        self.duplicate_keys += other.duplicate_keys;
     }
 }
 
@@ -85,11 +90,16 @@ pub trait Client: 'static {
     }
 
     /// Carries out the next request. An error that the server gives for a single request is in
-    /// `Carried::is_error`.
+    /// `Carried::is_error`, and its words are then taken with [`Client::take_refusal`].
     ///
     /// # Errors
     /// When the connection is of no use any more, or the data are wrong.
     async fn carry_out(&mut self) -> Result<Carried, Error>;
+
+    /// What the server said to the request that it refused last.
+    fn take_refusal(&mut self) -> Option<Refusal> {
+        None
+    }
 
     /// Says goodbye to the server.
     async fn close(self)

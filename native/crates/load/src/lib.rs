@@ -9,10 +9,12 @@ pub mod client;
 pub mod clients;
 pub mod data;
 pub mod oltp;
+pub mod refusals;
 pub mod station;
 pub mod tpcc;
 pub mod ycsb;
 
 pub use arrivals::{Arrivals, Rate};
 pub use client::{Carried, Client, Error, Retries};
+pub use refusals::{Refusal, Refusals};
 pub use station::{Ended, Station, Totals};

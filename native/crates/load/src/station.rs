@@ -10,6 +10,7 @@ use assay_runtime::{Gate, Handle, Worker, deadline, sleep_until};
 
 use crate::arrivals::Arrivals;
 use crate::client::{Client, Error, Retries};
+use crate::refusals::{Refusal, Refusals};
 
 /// One request that ended.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +28,8 @@ pub struct Ended {
     /// Whether its connection was idle at the intended time, so that whatever it was sent later is
     /// the client's doing.
     pub was_idle: bool,
-    /// Whether the server refused it for good.
-    pub is_error: bool,
+    /// If the server refused it for good: the place of what it said, for [`Station::refusal`].
+    pub refused: Option<usize>,
 }
 
 /// What a station has counted since it was made.
@@ -51,6 +52,7 @@ struct Shared {
     arrivals: RefCell<Option<Arrivals>>,
     ended: RefCell<Vec<Ended>>,
     totals: Cell<Totals>,
+    refusals: RefCell<Refusals>,
     failed: RefCell<Option<Error>>,
     closing: Cell<bool>,
     /// By connection: since when it waits for an answer, in ticks; 0 while it does not.
@@ -80,6 +82,7 @@ impl Station {
             arrivals: RefCell::default(),
             ended: RefCell::default(),
             totals: Cell::default(),
+            refusals: RefCell::default(),
             failed: RefCell::default(),
             closing: Cell::new(false),
             asked_at: RefCell::default(),
@@ -166,6 +169,11 @@ impl Station {
         self.shared.totals.get()
     }
 
+    /// What the server said to the first request that it refused with a code.
+    pub fn refusal(&self, place: usize) -> Option<Refusal> {
+        self.shared.refusals.borrow().get().get(place).cloned()
+    }
+
     /// Nanoseconds that went into looking at the clock for the next time to send: CPU time that
     /// is not work.
     pub fn spun_ns(&self) -> u64 {
@@ -227,6 +235,10 @@ impl Shared {
             let carried = client.carry_out().await?;
             let end = self.clock.ticks();
             self.asked_at.borrow_mut()[number] = 0;
+            let refused = carried.is_error.then(|| {
+                let refusal = client.take_refusal().unwrap_or_else(Refusal::without_words);
+                self.refusals.borrow_mut().place(refusal)
+            });
             let ended = Ended {
                 intended,
                 sent,
@@ -234,7 +246,7 @@ impl Shared {
                 kind: carried.kind,
                 operations: carried.operations,
                 was_idle: idle_since <= intended,
-                is_error: carried.is_error,
+                refused,
             };
             self.ended.borrow_mut().push(ended);
             let mut totals = self.totals.get();

@@ -9,5 +9,5 @@
 
 pub mod http;
 pub mod resp;
-mod serve;
+pub mod serve;
 pub mod stall;

@@ -7,7 +7,7 @@ use assay_runtime::{Connection, Handle, Listener, RuntimeError};
 use crate::stall::Stalls;
 
 /// Answers are sent when there are so many bytes of them, although more requests lie there.
-const OUTPUT_BYTES: usize = 256 * 1024;
+pub const OUTPUT_BYTES: usize = 256 * 1024;
 
 /// Whether to go on answering what has arrived already.
 pub fn has_room(output: &[u8]) -> bool {
@@ -42,7 +42,7 @@ pub enum Then {
 }
 
 /// Accepts connections and has each attended to by a service of its own.
-pub async fn accept<S: Service>(
+pub(crate) async fn accept<S: Service>(
     handle: Handle,
     listener: Listener,
     service: impl Fn() -> S,

@@ -52,6 +52,17 @@ pub enum ServerErrorKind {
 }
 
 impl ServerErrorKind {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deadlock => "deadlock",
+            Self::Conflict => "conflict",
+            Self::LockTimeout => "lock timeout",
+            Self::DuplicateKey => "duplicate key",
+            Self::Other => "other",
+        }
+    }
+
     /// Whether the transaction may be tried again.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Deadlock | Self::Conflict | Self::LockTimeout)

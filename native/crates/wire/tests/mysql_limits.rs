@@ -134,7 +134,7 @@ fn a_warm_request_allocates_nothing() {
 fn a_request_that_was_given_up_leaves_a_session_that_says_so() {
     run(|handle| async move {
         let mut session = lab(&handle).await;
-        let sleep = session.prepare("SELECT SLEEP(1)", &[]).await.unwrap();
+        let sleep = session.prepare("SELECT SLEEP(50)", &[]).await.unwrap();
         let clock = handle.clock();
         let soon = clock.ticks() + clock.ticks_of_ns(20_000_000);
         let given_up = session.run(sleep, &[], ignore);
@@ -160,7 +160,19 @@ fn a_server_that_dies_ends_the_session_and_another_begins_when_it_is_back() {
             let again = waiting.ping().await;
             *told.borrow_mut() = Some((died, again));
         });
-        wait_ms(&handle, 100).await;
+        // Killed while the request is under way, as the server itself says.
+        let asleep =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'";
+        let asleep = idle.prepare(asleep, &[]).await.unwrap();
+        let mut count = Some(0);
+        while count != Some(1) {
+            wait_ms(&handle, 5).await;
+            let counted = idle.run(asleep, &[], |row| {
+                count = row.int(0)?;
+                Ok(())
+            });
+            counted.await.unwrap();
+        }
         server.borrow_mut().kill();
         while end.borrow().is_none() {
             wait_ms(&handle, 5).await;

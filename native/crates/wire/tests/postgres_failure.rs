@@ -28,6 +28,21 @@ fn start_long_request(handle: &Handle, session: Session) -> Rc<RefCell<Option<Wi
     error
 }
 
+/// Waits until the server itself says that the long request is under way.
+async fn until_under_way(handle: &Handle, idle: &mut Session) {
+    let text = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    let statement = idle.prepare(text, &[]).await.unwrap();
+    let mut count = Some(0);
+    while count != Some(1) {
+        sleep_until(handle, after_ms(handle, 5)).await;
+        let counted = idle.run(statement, &[], |row| {
+            count = row.int(0)?;
+            Ok(())
+        });
+        counted.await.unwrap();
+    }
+}
+
 #[test]
 fn a_server_that_is_killed_ends_requests_and_one_that_is_back_takes_new_sessions() {
     run(|handle| async move {
@@ -38,7 +53,7 @@ fn a_server_that_is_killed_ends_requests_and_one_that_is_back_takes_new_sessions
             idle.batch("CREATE TABLE IF NOT EXISTS kept (n int)").await.unwrap();
             let busy = Session::open(&handle, &target).await.unwrap();
             let error = start_long_request(&handle, busy);
-            sleep_until(&handle, after_ms(&handle, 50)).await;
+            until_under_way(&handle, &mut idle).await;
             server.end(signal);
             until(&handle, || error.borrow().is_some()).await;
             let error = error.take().unwrap();
@@ -97,7 +112,7 @@ fn a_crash_closes_all_sessions_and_new_ones_are_let_in_after_it() {
         let mut idle = Session::open(&handle, &server.target()).await.unwrap();
         let number = process(&mut victim).await;
         let error = start_long_request(&handle, victim);
-        sleep_until(&handle, after_ms(&handle, 50)).await;
+        until_under_way(&handle, &mut idle).await;
         Command::new("sh").args(["-c", &format!("kill -KILL {number}")]).status().unwrap();
         until(&handle, || error.borrow().is_some()).await;
         let error = error.take().unwrap();
@@ -121,7 +136,7 @@ fn a_crash_closes_all_sessions_and_new_ones_are_let_in_after_it() {
 fn a_request_that_was_given_up_leaves_no_answer_for_the_next() {
     run(|handle| async move {
         let mut session = Session::open(&handle, &Server::shared().target()).await.unwrap();
-        let statement = session.prepare("SELECT pg_sleep(0.05)", &[]).await.unwrap();
+        let statement = session.prepare("SELECT pg_sleep(50)", &[]).await.unwrap();
         let values: &[Value<'_>] = &[];
         let end = after_ms(&handle, 1);
         assert!(deadline(&handle, end, session.run(statement, values, |_| Ok(()))).await.is_err());

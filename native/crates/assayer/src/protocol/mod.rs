@@ -232,7 +232,8 @@
 //!   "faults"}`.
 //!
 //! Messages of a run as above, `phase` `load` being the logging in. The manifest has `server`,
-//! `connections`, `threads`, `cpus`, `clock`, `connect_s`. `health`: `loader` is `client`;
+//! `connections`, `threads`, `backend` (`io_uring` or `epoll`, which the request's `backend` may
+//! name), `cpus`, `clock`, `connect_s`. `health`: `loader` is `client`;
 //! `busiest_thread` is the busiest worker's CPU share without the time in which it only looked at the
 //! clock; `late_sends` the fraction of sends more than 1 ms late though the connection was idle;
 //! `server_idle` the idle fraction of all CPUs. `result` also has `load` `{"connections", "service",

@@ -283,6 +283,19 @@ pub struct Load {
     pub lateness: String,
     pub cpu_us_per_operation: f64,
     pub ended_by: Option<String>,
+    /// Requests that the server refused, by its codes in the order in which they were met; they
+    /// add up to `errors` of the result.
+    pub errors: Vec<Refused>,
+}
+
+/// Requests that the server refused with one code.
+#[derive(Clone, Serialize)]
+pub struct Refused {
+    pub kind: &'static str,
+    pub code: String,
+    /// The first one's.
+    pub message: String,
+    pub count: u64,
 }
 
 /// Servers that answer from now on.

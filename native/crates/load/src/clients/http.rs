@@ -5,6 +5,7 @@ use assay_wire::WireError;
 use assay_wire::http::{HttpTarget, Session};
 
 use crate::client::{Carried, Client, Error};
+use crate::refusals::Refusal;
 
 /// One connection's requests. A connection that the server closes between two requests, as it may,
 /// is opened again, and that time belongs to the request.
@@ -12,6 +13,7 @@ pub struct HttpClient {
     handle: Handle,
     target: HttpTarget,
     session: Session,
+    refusal: Option<Refusal>,
 }
 
 impl HttpClient {
@@ -21,7 +23,7 @@ impl HttpClient {
     /// When nobody answers.
     pub async fn open(handle: Handle, target: HttpTarget) -> Result<Self, Error> {
         let session = Session::open(&handle, &target).await?;
-        Ok(Self { handle, target, session })
+        Ok(Self { handle, target, session, refusal: None })
     }
 
     async fn get(&mut self) -> Result<bool, WireError> {
@@ -30,8 +32,10 @@ impl HttpClient {
         }
         match self.session.get().await {
             Ok(_) => Ok(true),
-            Err(WireError::Server { .. }) => Ok(false),
-            Err(error) => Err(error),
+            Err(error) => {
+                self.refusal = Some(Refusal::of(error)?);
+                Ok(false)
+            }
         }
     }
 }
@@ -46,5 +50,9 @@ impl Client for HttpClient {
             result => result?,
         };
         Ok(Carried { is_error: !answered, ..Carried::one(0) })
+    }
+
+    fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
     }
 }

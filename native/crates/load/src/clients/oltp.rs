@@ -49,7 +49,7 @@ impl<S: Open> Client for OltpClient<S> {
                 Outcome::GivenUp(kind) => {
                     if !retries.note(kind) {
                         // The same id was deleted and inserted by another session.
-                        retries.conflicts += 1;
+                        retries.duplicate_keys += 1;
                     }
                 }
                 Outcome::Done => {

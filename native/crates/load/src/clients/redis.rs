@@ -1,12 +1,13 @@
 //! Single commands of Redis, as `redis-benchmark` sends them.
 
 use assay_runtime::Handle;
+use assay_wire::Target;
 use assay_wire::resp::Session;
 use assay_wire::resp::codec;
-use assay_wire::{Target, WireError};
 use assay_workload::random::Random;
 
 use crate::client::{Carried, Client, Error};
+use crate::refusals::Refusal;
 
 /// Which command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,7 @@ pub struct RedisClient {
     random: Random,
     value: Vec<u8>,
     batch: Vec<u8>,
+    refusal: Option<Refusal>,
 }
 
 impl RedisClient {
@@ -76,7 +78,8 @@ impl RedisClient {
         let session = Session::open(&handle, &target).await?;
         let random = Random::new(seed, PURPOSE + number as u64);
         let value = vec![b'x'; commands.value_bytes];
-        let mut client = Self { session, commands, random, value, batch: Vec::new() };
+        let batch = Vec::new();
+        let mut client = Self { session, commands, random, value, batch, refusal: None };
         client.draw();
         Ok(client)
     }
@@ -111,15 +114,17 @@ impl Client for RedisClient {
     async fn carry_out(&mut self) -> Result<Carried, Error> {
         let operations = self.commands.pipeline;
         let result = self.session.exchange(&self.batch, operations as usize, |_| ()).await;
-        let is_error = match result {
-            Ok(()) => false,
-            Err(WireError::Server { .. }) => true,
-            Err(error) => return Err(error.into()),
-        };
+        // Of a pipeline with several errors the first is kept, and the pipeline counts once.
+        self.refusal = result.err().map(Refusal::of).transpose()?;
+        let is_error = self.refusal.is_some();
         if self.commands.keys > 1 {
             self.draw();
         }
         Ok(Carried { operations, is_error, ..Carried::one(0) })
+    }
+
+    fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
     }
 }
 

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use assay_runtime::Handle;
-use assay_wire::{Target, WireError};
+use assay_wire::Target;
 use assay_workload::{Operation, OperationKind, Plan, Stream};
 
 use super::Open;
 use crate::client::{Carried, Client, Error};
+use crate::refusals::Refusal;
 use crate::ycsb::YcsbError;
 use crate::ycsb::sql::{Statements, Verify, run};
 
@@ -20,6 +21,7 @@ pub struct YcsbClient<S> {
     /// What operations write, and their acknowledgement; `inputs` may be in use elsewhere meanwhile.
     values: Stream,
     kinds: [usize; OperationKind::ALL.len()],
+    refusal: Option<Refusal>,
 }
 
 impl<S: Open> YcsbClient<S> {
@@ -36,7 +38,7 @@ impl<S: Open> YcsbClient<S> {
         let mut session = S::open(&handle, &target).await?;
         let statements = Statements::prepare(&mut session, plan).await?;
         let (values, kinds) = (plan.without_inputs(), places(plan));
-        Ok(Self { session, statements, inputs, values, kinds })
+        Ok(Self { session, statements, inputs, values, kinds, refusal: None })
     }
 }
 
@@ -65,14 +67,18 @@ impl<S: Open> Client for YcsbClient<S> {
         let operation = take(&self.inputs)?;
         let Self { session, statements, values, .. } = self;
         let ran = run(session, statements, values, &operation, Verify::Values);
-        let is_error = match ran.await {
-            Ok(_) => false,
-            Err(YcsbError::Wire(WireError::Server { .. })) => true,
-            Err(YcsbError::Wire(error)) => return Err(error.into()),
+        self.refusal = match ran.await {
+            Ok(_) => None,
+            Err(YcsbError::Wire(error)) => Some(Refusal::of(error)?),
             Err(wrong) => return Err(Error::Data(wrong.to_string())),
         };
+        let is_error = self.refusal.is_some();
         let kind = self.kinds[operation.kind as usize];
         Ok(Carried { is_error, ..Carried::one(kind) })
+    }
+
+    fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
     }
 
     async fn close(self) {

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_runtime::Handle;
+use assay_wire::Target;
 use assay_wire::resp::{Session, codec};
-use assay_wire::{Target, WireError};
 use assay_workload::hash::fnv1a_64;
 use assay_workload::{Operation, OperationKind, Plan, Stream};
 
 use super::ycsb::{places, take};
 use crate::client::{Carried, Client, Error};
+use crate::refusals::Refusal;
 use crate::ycsb::{KeyText, YcsbError, resp};
 
 /// Records that are written or removed in one go.
@@ -25,6 +26,7 @@ pub struct YcsbRedis {
     fields: usize,
     kinds: [usize; OperationKind::ALL.len()],
     batch: Vec<u8>,
+    refusal: Option<Refusal>,
 }
 
 impl YcsbRedis {
@@ -40,7 +42,8 @@ impl YcsbRedis {
     ) -> Result<Self, Error> {
         let session = Session::open(&handle, &target).await?;
         let (values, fields) = (plan.without_inputs(), plan.parameters().fields);
-        Ok(Self { session, inputs, values, fields, kinds: places(plan), batch: Vec::new() })
+        let (kinds, batch) = (places(plan), Vec::new());
+        Ok(Self { session, inputs, values, fields, kinds, batch, refusal: None })
     }
 
     /// A read-modify-write sends its write when the read was answered.
@@ -68,12 +71,17 @@ impl YcsbRedis {
 impl Client for YcsbRedis {
     async fn carry_out(&mut self) -> Result<Carried, Error> {
         let operation = take(&self.inputs)?;
-        let is_error = match self.run(&operation).await {
-            Ok(()) => false,
-            Err(Error::Wire(WireError::Server { .. })) => true,
+        self.refusal = match self.run(&operation).await {
+            Ok(()) => None,
+            Err(Error::Wire(error)) => Some(Refusal::of(error)?),
             Err(error) => return Err(error),
         };
+        let is_error = self.refusal.is_some();
         Ok(Carried { is_error, ..Carried::one(self.kinds[operation.kind as usize]) })
+    }
+
+    fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
     }
 }
 

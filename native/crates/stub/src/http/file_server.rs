@@ -28,7 +28,7 @@ pub async fn serve(handle: Handle, listener: Listener, options: Options) -> Runt
 }
 
 /// Makes what attends to a connection.
-pub(crate) fn service(options: Options) -> impl Fn() -> FileServer {
+pub fn service(options: Options) -> impl Fn() -> FileServer {
     let usual = Rc::new(answer(options.body_bytes, ""));
     let last = Rc::new(answer(options.body_bytes, "Connection: close\r\n"));
     move || {
@@ -54,7 +54,7 @@ fn answer(body_bytes: usize, field: &str) -> Answer {
 }
 
 /// One connection's requests.
-pub(crate) struct FileServer {
+pub struct FileServer {
     usual: Rc<Answer>,
     last: Rc<Answer>,
     requests: RequestReader,

@@ -2,4 +2,4 @@
 
 pub mod file_server;
 pub mod proxy;
-mod request;
+pub mod request;

@@ -48,8 +48,10 @@ impl RequestReader {
     }
 
     fn read(&mut self, input: &[u8]) -> Found {
-        let Some(end) = head_end(input, 0) else {
-            return if input.len() > HEAD_MAX { Found::Refused } else { Found::Part };
+        let end = match head_end(input, 0) {
+            Some(end) if end <= HEAD_MAX => end,
+            None if input.len() <= HEAD_MAX => return Found::Part,
+            _ => return Found::Refused,
         };
         let Some(request) = meaning(&input[..end]) else { return Found::Refused };
         self.last.clear();

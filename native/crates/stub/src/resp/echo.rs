@@ -34,7 +34,7 @@ pub async fn serve(handle: Handle, listener: Listener, options: Options) -> Runt
 }
 
 /// Makes what attends to a connection.
-pub(crate) fn service(options: Options) -> impl Fn() -> Echo {
+pub fn service(options: Options) -> impl Fn() -> Echo {
     let answer: Rc<[u8]> = match options.answer {
         Answer::Ok => Rc::from(&b"+OK\r\n"[..]),
         Answer::Bulk(bytes) => {
@@ -47,7 +47,7 @@ pub(crate) fn service(options: Options) -> impl Fn() -> Echo {
 }
 
 /// One connection's commands.
-pub(crate) struct Echo {
+pub struct Echo {
     answer: Rc<[u8]>,
     scanner: Scanner,
 }

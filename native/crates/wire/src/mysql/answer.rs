@@ -132,7 +132,8 @@ impl Answer {
 
     #[inline]
     fn done<'p>(&mut self, done: Done) -> Event<'p> {
-        self.completion.affected += done.affected;
+        // A server may claim any number of each of its results.
+        self.completion.affected = self.completion.affected.saturating_add(done.affected);
         if done.has_more {
             self.state = State::Start;
             return Event::Nothing;

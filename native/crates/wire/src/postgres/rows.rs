@@ -145,10 +145,12 @@ pub struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
+    /// The row of a message, whose columns are read so.
+    ///
     /// # Errors
     /// `Protocol` when the row has another number of columns than was described.
     #[inline]
-    pub(super) fn new(fields: Fields<'r>, kinds: &'r [Kind]) -> Result<Self, WireError> {
+    pub fn new(fields: Fields<'r>, kinds: &'r [Kind]) -> Result<Self, WireError> {
         if fields.count() != kinds.len() {
             let (told, count) = (kinds.len(), fields.count());
             return Err(wrong(format!("a row of {count} columns where {told} were described")));

@@ -26,7 +26,9 @@ use crate::output::Output;
 use crate::protocol::request::{
     LoadAction, LoadBackend, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
 };
-use crate::protocol::response::{Checked, Health, Load, LoadManifest, Phase, Ready, State};
+use crate::protocol::response::{
+    Checked, Health, Load, LoadManifest, Phase, Ready, Refused, State,
+};
 use crate::recorder::{empty, encode};
 
 const CONNECTIONS_MAX: usize = 100_000;
@@ -142,8 +144,8 @@ where
 {
     let (schedule, clock) = (request.schedule(), Clock::calibrated());
     let (threads, seed, connections) = (schedule.threads, schedule.seed, request.connections);
-    let ended_by = Mutex::default();
-    let common = Common { clock, rate: rate(request), threads, seed, ended_by };
+    let (ended_by, refusals) = (Mutex::default(), Mutex::default());
+    let common = Common { clock, rate: rate(request), threads, seed, ended_by, refusals };
     let cpus = schedule.cpus();
     let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds, clock };
     if request.check_only {
@@ -239,5 +241,21 @@ fn load(measured: &Measured, common: &Common, connections: usize) -> Result<Load
         lateness: encode(sends.map_or(&nothing, |sends| &sends.lateness))?,
         cpu_us_per_operation: cpu_s * 1e6 / operations as f64,
         ended_by: common.ended_by.lock().ok().and_then(|mut reason| reason.take()),
+        errors: refused(measured, common),
     })
+}
+
+/// Who was refused within the window.
+fn refused(measured: &Measured, common: &Common) -> Vec<Refused> {
+    let counts = measured.recording.sends.as_ref().map_or(&[][..], |sends| &sends.refused);
+    let Ok(refusals) = common.refusals.lock() else { return Vec::new() };
+    let counted = refusals.get().iter().zip(counts).filter(|(_, count)| **count > 0);
+    counted
+        .map(|(refusal, count)| Refused {
+            kind: refusal.kind.name(),
+            code: refusal.code.clone(),
+            message: refusal.message.clone(),
+            count: *count,
+        })
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use assay_load::{Arrivals, Rate, Station};
+use assay_load::{Arrivals, Rate, Refusals, Station};
 use assay_primitives::Clock;
 
 use crate::driver::{Counts, Done, Sent, Unit};
@@ -23,6 +23,8 @@ pub struct Common {
     pub seed: u64,
     /// What ended the run early.
     pub ended_by: Mutex<Option<String>>,
+    /// What the server said to requests that it refused.
+    pub refusals: Mutex<Refusals>,
 }
 
 /// One thread's connections.
@@ -48,20 +50,25 @@ impl Unit for LoadUnit<'_> {
         if !self.has_started {
             self.start();
         }
-        let result = self.station.run(TURN_MS, life::stop_flag(), |ended| {
+        let Self { station, common, .. } = self;
+        let result = station.run(TURN_MS, life::stop_flag(), |ended| {
+            // Each thread has met the server's codes in an order of its own.
+            let refusal = ended.refused.and_then(|place| station.refusal(place));
+            let refused =
+                refusal.and_then(|refusal| Some(common.refusals.lock().ok()?.place(refusal)));
             done.push(Done {
                 since: Some(ended.intended),
                 end_ticks: ended.end,
                 kind: ended.kind,
                 operations: ended.operations.into(),
-                is_error: ended.is_error,
+                is_error: ended.refused.is_some(),
                 is_extra: false,
-                sent: Some(Sent { ticks: ended.sent, was_idle: ended.was_idle }),
+                sent: Some(Sent { ticks: ended.sent, was_idle: ended.was_idle, refused }),
             });
         });
         if let Err(error) = result {
             // The run ends with what was measured.
-            if let Ok(mut ended_by) = self.common.ended_by.lock() {
+            if let Ok(mut ended_by) = common.ended_by.lock() {
                 ended_by.get_or_insert(error.to_string());
             }
             life::request_stop();
@@ -79,6 +86,7 @@ impl Unit for LoadUnit<'_> {
                 ("retries.deadlock", totals.retries.deadlocks.into()),
                 ("retries.conflict", totals.retries.conflicts.into()),
                 ("retries.lock_timeout", totals.retries.lock_timeouts.into()),
+                ("retries.duplicate_key", totals.retries.duplicate_keys.into()),
             ],
             executed: totals.operations,
             ..Counts::default()

@@ -64,12 +64,13 @@ impl HeadReader {
     }
 
     fn read(&mut self, input: &[u8]) -> Result<Option<(usize, Head)>, WireError> {
-        let Some(end) = head_end(input, self.searched) else {
-            if input.len() > HEAD_MAX {
-                return Err(unexpected(format!("a head of more than {HEAD_MAX} bytes")));
+        let end = match head_end(input, self.searched) {
+            Some(end) if end <= HEAD_MAX => end,
+            None if input.len() <= HEAD_MAX => {
+                self.searched = input.len();
+                return Ok(None);
             }
-            self.searched = input.len();
-            return Ok(None);
+            _ => return Err(unexpected(format!("a head of more than {HEAD_MAX} bytes"))),
         };
         self.searched = 0;
         let head = parse_head(&input[..end])?;

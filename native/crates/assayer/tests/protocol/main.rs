@@ -1,0 +1,177 @@
+//! The wire format, read by types of its own that refuse unknown fields: a change of the writer
+//! that the specification does not know breaks here. The captured examples, which the Python side
+//! reads as well, and fresh output go through the same types.
+//!
+//! `ASSAY_CAPTURE=1 cargo test --release -p assayer --test protocol` captures the examples anew.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
+
+mod load;
+#[path = "../support/mod.rs"]
+mod support;
+mod types;
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use support::{Outcome, run};
+use types::*;
+
+fn read<T: for<'de> Deserialize<'de>>(data: Value) {
+    let shown = data.to_string();
+    if let Err(error) = serde_json::from_value::<T>(data) {
+        panic!("{error} in {shown}");
+    }
+}
+
+/// One message of a named example through the types of its verb.
+fn read_message(example: &str, message: Value) {
+    let Envelope { r#type: kind, data } = serde_json::from_value(message).unwrap();
+    match (kind.as_str(), example) {
+        ("phase", _) => read::<Phase>(data),
+        ("checked", _) => read::<Checked>(data),
+        ("ready", "engine") => read::<Ready<EngineManifest>>(data),
+        ("ready", "engine-trade-desk") => read::<Ready<TransactionalManifest>>(data),
+        ("ready", "engine-aggregate") => read::<Ready<AggregateManifest>>(data),
+        ("ready", "micro-lock") => read::<Ready<LockManifest>>(data),
+        ("ready", "micro-crc32c") => read::<Ready<Crc32cManifest>>(data),
+        ("ready", "micro-atomic") => read::<Ready<AtomicManifest>>(data),
+        ("ready", "micro-order") => read::<Ready<OrderManifest>>(data),
+        ("ready", "micro-counters") => read::<Ready<CountersManifest>>(data),
+        ("ready", "micro-call") => read::<Ready<CallManifest>>(data),
+        ("ready", "micro-unaligned") => read::<Ready<UnalignedManifest>>(data),
+        ("ready", "micro-timer") => read::<Ready<TimerManifest>>(data),
+        ("ready", "micro-hash") => read::<Ready<HashManifest>>(data),
+        ("ready", "micro-compress") => read::<Ready<CompressManifest>>(data),
+        ("ready", "micro-simd") => read::<Ready<SimdManifest>>(data),
+        ("ready", "load" | "load-errors") => read::<Ready<LoadManifest>>(data),
+        ("health", "load" | "load-errors") => read::<LoadHealth>(data),
+        ("serving", "serve") => read::<Serving>(data),
+        ("result", "serve") => read::<Served>(data),
+        ("interval", _) => read::<Interval>(data),
+        ("health", _) => read::<Health>(data),
+        ("error", _) => read::<Error>(data),
+        ("result", "facts") => read::<Facts>(data),
+        ("result", "census") => read::<Census>(data),
+        ("result", _) => read::<RunResult>(data),
+        (kind, example) => panic!("{kind} is not a message of {example}"),
+    }
+}
+
+/// The examples: a name, the verb, the request.
+fn examples() -> Vec<(&'static str, &'static str, Value)> {
+    let short = |request: Value| {
+        let times = json!({"warmup_ms": 20, "window_ms": 50, "interval_ms": 30, "threads": 2});
+        let mut all = request;
+        let (fields, times) = (all.as_object_mut().unwrap(), times.as_object().unwrap().clone());
+        fields.extend(times);
+        all
+    };
+    vec![
+        (
+            "engine",
+            "engine",
+            short(json!({"parts": {"data_cache": "partitioned"},
+                         "workload": {"kind": "ycsb", "mix": "a", "records": 2000}})),
+        ),
+        (
+            "engine-trade-desk",
+            "engine",
+            short(json!({"parts": {"cc": "no-wait", "index": "latched"},
+                         "workload": {"kind": "trade-desk", "accounts": 100,
+                                      "report_share": 0.1}})),
+        ),
+        (
+            "engine-aggregate",
+            "engine",
+            short(json!({"parts": {"plan": "cranelift-simd"},
+                         "workload": {"kind": "aggregate", "rows": 1000}})),
+        ),
+        ("micro-lock", "micro", short(json!({"workload": {"kind": "lock", "locks": "each"}}))),
+        ("micro-crc32c", "micro", short(json!({"workload": {"kind": "crc32c"}}))),
+        ("micro-atomic", "micro", short(json!({"workload": {"kind": "atomic"}}))),
+        ("micro-order", "micro", short(json!({"workload": {"kind": "order"}}))),
+        ("micro-counters", "micro", short(json!({"workload": {"kind": "counters"}}))),
+        ("micro-call", "micro", short(json!({"workload": {"kind": "call"}}))),
+        ("micro-unaligned", "micro", short(json!({"workload": {"kind": "unaligned"}}))),
+        ("micro-timer", "micro", short(json!({"workload": {"kind": "timer"}}))),
+        ("micro-hash", "micro", short(json!({"workload": {"kind": "hash"}}))),
+        ("micro-compress", "micro", short(json!({"workload": {"kind": "compress"}}))),
+        ("micro-simd", "micro", short(json!({"workload": {"kind": "simd"}}))),
+        ("check", "engine", json!({"check_only": true, "workload": {"records": 2000}})),
+        ("facts", "facts", json!({})),
+        (
+            "census",
+            "census",
+            json!({"path": "/proc/self/exe", "symbols": ["assay_lock_ttas_slow_none", "absent"]}),
+        ),
+        ("error", "engine", json!({"parts": {"colour": "red"}})),
+    ]
+}
+
+fn example_file(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "examples", "protocol", &format!("{name}.jsonl")].iter().collect()
+}
+
+#[test]
+fn fresh_output_and_captured_examples_are_what_the_specification_says() {
+    for (name, verb, request) in examples() {
+        holds(name, run(verb, &request));
+    }
+}
+
+/// Fresh output, and what was captured of the same name.
+fn holds(name: &str, outcome: Outcome) {
+    if std::env::var_os("ASSAY_CAPTURE").is_some() {
+        std::fs::write(example_file(name), &outcome.text).unwrap();
+    }
+    let captured = std::fs::read_to_string(example_file(name)).unwrap();
+    let captured: Vec<Value> =
+        captured.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let types = captured.iter().map(|message| message["type"].as_str().unwrap());
+    assert_eq!(types.collect::<Vec<_>>(), outcome.types(), "{name}");
+    for message in outcome.messages.into_iter().chain(captured) {
+        read_message(name, message);
+    }
+}
+
+#[test]
+fn messages_come_in_the_order_of_the_specification() {
+    let (_, verb, request) = examples().swap_remove(0);
+    let outcome = run(verb, &request);
+    let expected = ["phase", "ready", "phase", "phase", "interval", "interval", "health", "result"];
+    assert_eq!(outcome.types(), expected);
+    assert_eq!(outcome.code, Some(0));
+}
+
+#[test]
+fn histograms_hold_the_operations_they_are_given_with() {
+    let (_, verb, request) = examples().swap_remove(0);
+    // On a busy machine so short a window may pass without an operation.
+    let counted = (0..100).map(|_| run(verb, &request)).find_map(|outcome| {
+        let total = outcome.only("result")["operations"].as_u64().unwrap();
+        (total > 0).then_some((outcome, total))
+    });
+    let (outcome, total) = counted.expect("a window with operations");
+    let result = outcome.only("result");
+    assert_eq!(histogram_count(&result["histogram"]), total);
+    let kinds = result["by_kind"].as_object().unwrap();
+    assert_eq!(kinds.keys().collect::<Vec<_>>(), ["read", "update"]);
+    for kind in kinds.values() {
+        assert_eq!(histogram_count(&kind["histogram"]), kind["operations"].as_u64().unwrap());
+    }
+    let intervals = outcome.messages.iter().filter(|message| message["type"] == "interval");
+    let counts = intervals.map(|interval| histogram_count(&interval["data"]["histogram"]));
+    assert_eq!(counts.sum::<u64>(), total);
+    let by_thread = result["threads"].as_array().unwrap().iter();
+    let by_thread = by_thread.map(|thread| thread["operations"].as_u64().unwrap());
+    assert_eq!(by_thread.sum::<u64>(), total);
+}
+
+fn histogram_count(encoded: &Value) -> u64 {
+    use base64::Engine;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(encoded.as_str().unwrap());
+    let mut deserializer = hdrhistogram::serialization::Deserializer::new();
+    let histogram = deserializer.deserialize::<u64, _>(&mut bytes.unwrap().as_slice());
+    histogram.unwrap().len()
+}
