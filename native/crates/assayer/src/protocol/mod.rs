@@ -212,7 +212,7 @@
 //!             "socket": null, "user": "", "password": null, "database": ""},
 //!  "workload": {"kind": "redis-get", "keys": 1, "value_bytes": 3, "pipeline": 1},
 //!  "action": "run"|"prepare"|"check"|"clean", "connections": 1,
-//!  "rate": null|{"per_s": 1000.0, "spacing": "even"|"poisson"}, "patience_s": 60,
+//!  "rate": null|{"per_s": 1000.0, "spacing": "even"|"poisson"}, "patience_s": 60, "backend": null,
 //!  "threads": 2, "pin": true, "seed": 1, "warmup_ms": 200, "window_ms": 500,
 //!  "interval_ms": 1000, "check_only": false}
 //! ```

@@ -330,6 +330,7 @@ pub struct LoadManifest {
     server: String,
     connections: u64,
     threads: u64,
+    backend: String,
     cpus: Vec<Option<u64>>,
     clock: Clock,
     connect_s: f64,
