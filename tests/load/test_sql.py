@@ -77,21 +77,45 @@ def test_tpcc_keeps_its_conditions_also_when_the_client_is_killed(sql: servers.S
     assert summary.errors == 0
     assert {"new_order", "payment"} <= summary.by_kind.keys()
     assert check(asked) == []
-    process = subprocess.Popen(
-        [ASSAY, "load", "tpcc", "--to", sql.url, "--connections", "6", "--time", "60s",
-         "--set", "scale=small"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    with process:
-        # The line of its first second: it is at work.
-        assert b"op/s" in process.stdout.readline()
-        process.kill()
-    # What was under way is rolled back when the server sees that the client is gone.
-    for _ in range(20):
-        if not (faults := check(asked)):
-            break
-        time.sleep(0.5)
-    assert faults == []
+    _killed_midway(asked, sql)
+    assert _faults_at_rest(asked) == []
+
+
+def test_the_trade_desk_keeps_its_invariants_also_when_the_client_is_killed(sql: servers.Server):
+    """Users come again with the same seed and use no key twice; a refusal is no error."""
+    desk = {"accounts": 20, "instruments": 4, "catalogue_share": 0.2}
+    asked = load(sql, "trade-desk", connections=6, **desk)
+    assert prepare(asked).rows == 4 + 20 * 5
+    for _ in range(2):
+        summary = run_load(asked)
+        assert summary.operations > 20
+        assert summary.errors == 0
+        assert {"place_order", "trade", "create_temporary"} <= summary.by_kind.keys()
+        assert check(asked) == []
+    _killed_midway(asked, sql)
+    assert _faults_at_rest(asked) == []
+    _run_sql(sql, "UPDATE desk_quote SET q_volume = q_volume + 1 WHERE q_instrument = 0")
+    faults = check(asked)
+    assert [fault.partition("`")[2].partition("`")[0] for fault in faults] == ["volume"]
+    clean(asked)
+    with pytest.raises((RunError, InputError, MissingError)):
+        run_load(asked)
+
+
+def test_the_verb_prepares_runs_and_checks_the_trade_desk(sql: servers.Server):
+    """From the command line, with think times and the data taken away at the end."""
+    command = [
+        ASSAY, "load", "trade-desk", "--to", sql.url, "--prepare", "--clean", "--connections", "4",
+        "--time", "1s", "--warmup", "0s", "--set", "accounts=30", "--set", "instruments=3",
+        "--set", "request_think_ms=20", "--set", "trade_think_ms=40",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = done.stdout + done.stderr
+    assert "loaded 123 rows" in told
+    assert "the invariants hold" in told
+    assert "place_order" in told
+    with pytest.raises(InputError, match="users"):
+        run_load(load(sql, "trade-desk", users=800))
 
 
 def test_a_corrupted_row_makes_the_right_condition_fail_by_number(sql: servers.Server):
@@ -118,6 +142,29 @@ def test_what_a_user_gets_wrong_is_told(sql: servers.Server):
         run_load(load(sql, "redis-get"))
     with pytest.raises(InputError, match="there is uniform"):
         run_load(load(sql, "oltp-point-select", distribution="normal"))
+
+
+def _killed_midway(asked: Load, server: servers.Server) -> None:
+    """The same load once more, killed while transactions are under way."""
+    options = [word for name, it in asked.options.items() for word in ("--set", f"{name}={it}")]
+    process = subprocess.Popen(
+        [ASSAY, "load", asked.workload, "--to", server.url, "--time", "60s",
+         "--connections", str(asked.connections), *options],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    # It tells of its first second.
+    assert "op/s" in process.stdout.readline()
+    process.kill()
+    process.communicate()
+
+
+def _faults_at_rest(asked: Load) -> list[str]:
+    """What is wrong once the server has seen that its client is gone, and rolled back."""
+    for _ in range(20):
+        if not (faults := check(asked)):
+            break
+        time.sleep(0.5)
+    return faults
 
 
 def _run_sql(server: servers.Server, text: str) -> None:

@@ -26,8 +26,8 @@ from assay.load import (
 from assay.native import Loading
 from assay.report import Line
 
-CHECKED = ("tpcc",)
-"""Workloads whose data are checked after a run."""
+CHECKED = {"tpcc": "consistency conditions", "trade-desk": "invariants"}
+"""Workloads whose data are checked after a run, and what that is called."""
 
 
 @guarded
@@ -103,14 +103,13 @@ def _run(load: Load, json: bool) -> ExitCode | None:
         tell(summary_lines(summary))
     if load.workload not in CHECKED or not summary.complete:
         return ExitCode.VOID if summary.void else None
-    report = TpccReport.of(summary, load.options)
-    if not json:
-        tell(Line(line) for line in report.lines())
+    if load.workload == "tpcc" and not json:
+        tell(Line(line) for line in TpccReport.of(summary, load.options).lines())
     faults = check(load)
     for fault in faults:
         console.print(f"the data are not sound: {fault}", style="red")
     if not faults:
-        console.print("the consistency conditions hold")
+        console.print(f"the {CHECKED[load.workload]} hold")
     return ExitCode.NO if faults else ExitCode.VOID if summary.void else None
 
 

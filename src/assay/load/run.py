@@ -102,7 +102,8 @@ def prepare(load: Load, each_second: Callable[[Loading], None] = lambda loading:
 
 
 def check(load: Load) -> list[str]:
-    """What is wrong with the data, in words: TPC-C's consistency conditions, or missing rows."""
+    """What is wrong with the data, in words: TPC-C's consistency conditions, the trade-desk's
+    invariants, or missing rows."""
     return _act(load, "check").faults
 
 

@@ -125,7 +125,11 @@ def summary_lines(summary: Summary) -> list[Line]:
     if summary.errors:
         lines.append(Line(f"{summary.errors} operations failed", "red"))
         lines += [Line(_refused(**refused), "red") for refused in summary.errors_by_code]
-    noted = {name: count for name, count in summary.counters.items() if count and "retries" in name}
+    noted = {
+        name: count
+        for name, count in summary.counters.items()
+        if count and ("retries" in name or name == "refused")
+    }
     lines += [Line(f"{name.removeprefix('retries.')}: {count}") for name, count in noted.items()]
     lines.append(
         Line(

@@ -15,6 +15,8 @@ pub struct Carried {
     pub retries: Retries,
     /// Whether it was rolled back because its input demands it, which is no error.
     pub is_rolled_back: bool,
+    /// Whether the workload itself refused it, as its rules say, which is no error.
+    pub is_refused: bool,
     /// Whether the server refused it for good.
     pub is_error: bool,
 }
@@ -23,7 +25,8 @@ impl Carried {
     /// One operation that went as it should.
     pub fn one(kind: usize) -> Self {
         let retries = Retries::default();
-        Self { kind, operations: 1, retries, is_rolled_back: false, is_error: false }
+        let (is_rolled_back, is_refused, is_error) = (false, false, false);
+        Self { kind, operations: 1, retries, is_rolled_back, is_refused, is_error }
     }
 }
 

@@ -7,11 +7,13 @@
 pub mod arrivals;
 pub mod client;
 pub mod clients;
+mod columns;
 pub mod data;
 pub mod oltp;
 pub mod refusals;
 pub mod station;
 pub mod tpcc;
+pub mod trade_desk;
 pub mod ycsb;
 
 pub use arrivals::{Arrivals, Rate};

@@ -43,6 +43,8 @@ pub struct Totals {
     pub retries: Retries,
     /// Requests that were rolled back as they demand.
     pub rolled_back: u64,
+    /// Requests that the workload itself refused.
+    pub refused: u64,
 }
 
 struct Shared {
@@ -254,6 +256,7 @@ impl Shared {
             totals.operations += u64::from(carried.operations);
             totals.retries.add(carried.retries);
             totals.rolled_back += u64::from(carried.is_rolled_back);
+            totals.refused += u64::from(carried.is_refused);
             self.totals.set(totals);
         }
         client.close().await;

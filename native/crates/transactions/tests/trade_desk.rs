@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use assay_index::IndexKind;
 use assay_transactions::ConcurrencyControl;
+use assay_workload::reference::ReferenceTables;
+use assay_workload::tables::{Direction, Tables};
 use assay_workload::trade_desk::{Ledger, Parameters, Plan, TABLES, check, run};
 
 fn parameters() -> Parameters {
@@ -53,5 +55,39 @@ fn invariants_hold<C: ConcurrencyControl>(index: IndexKind) {
 fn all_invariants_hold_after_four_threads() {
     for index in support::TREES {
         every_kind!(invariants_hold(index));
+    }
+}
+
+fn as_the_reference<C: ConcurrencyControl>(index: IndexKind) {
+    let plan = Plan::new(parameters()).unwrap();
+    let database = support::database::<C>(&TABLES, index);
+    let mut loader = database.load();
+    plan.load(|table, key, row| loader.row(table, key, row).unwrap());
+    drop(loader);
+    let mut reference = ReferenceTables::new(&TABLES);
+    plan.load(|table, key, row| reference.load(table, key, row));
+    let mut streams: Vec<_> = (0..4).map(|user| plan.stream(user)).collect();
+    let mut worker = database.worker();
+    for turn in 0..1600 {
+        let input = streams[turn % 4].take().input;
+        let expected = reference.transact(|tables| run(tables, &input));
+        let got = worker.transact(|tables| run(tables, &input));
+        assert_eq!(got.ok(), expected.ok(), "{}: {input:?}", C::KIND.name());
+    }
+    drop(worker);
+    let mut tables = database.quiescent();
+    for schema in TABLES {
+        let mut found = Vec::new();
+        let keep = |key, row: &[u8]| found.push((key, row.to_vec()));
+        tables.scan(schema.id, 0..=u64::MAX, Direction::Forward, usize::MAX, keep).unwrap();
+        let expected = reference.rows(schema.id).map(|(key, row)| (key, row.to_vec()));
+        assert!(found.into_iter().eq(expected), "{} {}", C::KIND.name(), schema.name);
+    }
+}
+
+#[test]
+fn one_thread_leaves_the_same_rows_as_the_reference() {
+    for index in support::TREES {
+        every_kind!(as_the_reference(index));
     }
 }

@@ -10,7 +10,7 @@ use assay_workload::trade_desk::rows::{
     position,
 };
 use assay_workload::trade_desk::{
-    Input, Ledger, Outcome, Parameters, Plan, Request, TABLES, check, run,
+    Input, Ledger, Outcome, Parameters, Placement, Plan, Request, TABLES, check, run,
 };
 
 const TRANSACTIONS: usize = 5000;
@@ -233,6 +233,52 @@ fn each_invariant_catches_a_seeded_violation() {
         change(&mut broken);
         assert_eq!(violated(&mut broken), expected, "{what}");
     }
+}
+
+#[test]
+fn a_stream_that_skips_a_sequence_draws_the_same_and_uses_later_keys() {
+    let plan = Plan::new(parameters()).unwrap();
+    let (mut first, mut second) = (plan.stream(3), plan.stream(3));
+    second.skip_past(77);
+    for _ in 0..2000 {
+        let (first, second) = (first.take().input, second.take().input);
+        assert_eq!(first.kind(), second.kind());
+        match (first, second) {
+            (Input::PlaceOrder(first), Input::PlaceOrder(second)) => {
+                let own = (first.own.0, first.own.1 + 77);
+                assert_eq!(second, Placement { own, ..first });
+            }
+            (Input::Trade { own: first, .. }, Input::Trade { own: second, .. }) => {
+                assert_eq!(second, (first.0, first.1 + 77));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_parts_of_the_load_are_the_load() {
+    let plan = Plan::new(parameters()).unwrap();
+    let mut whole = Vec::new();
+    plan.load(|table, key, row| whole.push((table, key, row.to_vec())));
+    let mut parts = Vec::new();
+    for accounts in [7..20, 0..7] {
+        plan.load_accounts(accounts, |table, key, row| parts.push((table, key, row.to_vec())));
+    }
+    plan.load_quotes(|table, key, row| parts.push((table, key, row.to_vec())));
+    parts.push((Catalogue::TABLE, 0, Catalogue::zeroed().bytes().to_vec()));
+    whole.sort();
+    parts.sort();
+    assert_eq!(whole, parts);
+}
+
+#[test]
+fn a_position_in_an_instrument_that_is_not_traded_is_reported() {
+    let mut tables = load(&Plan::new(parameters()).unwrap());
+    tables.add(position(2, 8), &Position::zeroed()).unwrap();
+    assert_eq!(violated(&mut tables), ["explained"]);
+    change(&mut tables, position(2, 8), |row: &mut Position| row.set_quantity(100));
+    assert_eq!(violated(&mut tables), ["conserved"]);
 }
 
 #[test]

@@ -224,8 +224,10 @@
 //!   `oltp-read-only`, `oltp-read-write`, `oltp-update-index`, `oltp-update-non-index` with `{"tables":
 //!   1, "table_size": 10000, "distribution": "special"|"uniform"|"gaussian"|"pareto"|"zipfian",
 //!   "skip_trx": false}`; `ycsb` as for `engine`; `tpcc` with `{"warehouses": 1, "scale": "standard",
-//!   "waits": false}`, a connection being a terminal. SQL workloads are for `mysql` and `postgresql`, `ycsb` without
-//!   mix e for `redis` too.
+//!   "waits": false}`, a connection being a terminal; `trade-desk` with `{"accounts": 10000,
+//!   "instruments": 50, "theta": 0.5, "catalogue_share": 0.3, "trade_think_ms": 0, "request_think_ms":
+//!   0}` as for `engine`, a connection being a user and a temporary table being one. SQL workloads are
+//!   for `mysql` and `postgresql`, `ycsb` without mix e for `redis` too.
 //! * `action`: SQL workloads keep data on the server. `prepare` makes them (tables of their names are
 //!   dropped), with a message `loading` `{"rows", "of"}` each second; `check` looks what is wrong with
 //!   them after a run; `clean` takes them away. These three end with `result` `{"rows", "seconds",
@@ -238,8 +240,8 @@
 //! clock; `late_sends` the fraction of sends more than 1 ms late though the connection was idle;
 //! `server_idle` the idle fraction of all CPUs. `result` also has `load` `{"connections", "service",
 //! "lateness", "cpu_us_per_operation", "ended_by"}`: histograms of answers from the send on and of
-//! late sends, and what ended the run early (null: nothing); `counters` has `requests`, `spun_ns`, `rolled_back` (as the input demands) and
-//! `retries.deadlock`, `retries.conflict`, `retries.lock_timeout`. Latencies count from the intended
+//! late sends, and what ended the run early (null: nothing); `counters` has `requests`, `spun_ns`, `rolled_back` (as the input demands),
+//! `refused` (by the workload's own rules) and `retries.deadlock`, `retries.conflict`, `retries.lock_timeout`. Latencies count from the intended
 //! time; all operations of a pipeline take as long as the last.
 //!
 //! # Verb `serve`: small servers

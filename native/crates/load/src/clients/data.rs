@@ -3,13 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_wire::WireError;
+use assay_workload::tables::Row;
 use assay_workload::tpcc::{check_after_loading, check_after_running};
-use assay_workload::{oltp as oltp_inputs, tpcc as tpcc_inputs};
+use assay_workload::trade_desk::rows::Quote;
+use assay_workload::{oltp as oltp_inputs, tpcc as tpcc_inputs, trade_desk as desk_inputs};
 
 use super::Open;
 use crate::client::Error;
 use crate::data::Data;
-use crate::{oltp, tpcc, ycsb};
+use crate::{oltp, tpcc, trade_desk, ycsb};
 
 /// Rows of a part, where rows are alike.
 const PART_ROWS: u64 = 10_000;
@@ -192,5 +194,53 @@ impl Data for tpcc_inputs::Plan {
 
     async fn remove<S: Open>(&self, session: &mut S) -> Result<(), Error> {
         tpcc::schema::remove(session).await.map_err(super::tpcc::error)
+    }
+}
+
+impl Data for desk_inputs::Plan {
+    async fn create<S: Open>(&self, session: &mut S) -> Result<(), Error> {
+        trade_desk::schema::remove(session).await?;
+        Ok(trade_desk::schema::create(session).await?)
+    }
+
+    fn parts(&self) -> usize {
+        trade_desk::load::parts(self)
+    }
+
+    fn rows(&self) -> u64 {
+        let parameters = self.parameters();
+        let instruments = u64::from(parameters.instruments);
+        // By account: its cash and its positions.
+        instruments + u64::from(parameters.accounts) * (1 + instruments)
+    }
+
+    async fn load<S: Open>(
+        &self,
+        session: &mut S,
+        part: usize,
+        rows: &AtomicU64,
+    ) -> Result<(), Error> {
+        let progress = |loaded| {
+            rows.fetch_add(loaded, Ordering::Relaxed);
+        };
+        Ok(trade_desk::load::load(session, self, part, progress).await?)
+    }
+
+    async fn finish<S: Open>(&self, session: &mut S) -> Result<(), Error> {
+        Ok(trade_desk::schema::finish(session).await?)
+    }
+
+    async fn check<S: Open>(&self, session: &mut S, _: bool) -> Result<Vec<String>, Error> {
+        let mut tables = trade_desk::final_state::read(session).await?;
+        let (parameters, quotes) = (self.parameters(), tables.count(Quote::TABLE));
+        let faults = counted("desk_quote", Some(quotes as i64), parameters.instruments.into());
+        let ledger = desk_inputs::Ledger::read(&mut tables)
+            .map_err(|error| Error::Data(error.to_string()))?;
+        let violations = desk_inputs::check(&ledger, parameters);
+        Ok(faults.into_iter().chain(violations.iter().map(ToString::to_string)).collect())
+    }
+
+    async fn remove<S: Open>(&self, session: &mut S) -> Result<(), Error> {
+        Ok(trade_desk::schema::remove(session).await?)
     }
 }

@@ -6,6 +6,7 @@ pub mod oltp;
 mod open;
 pub mod redis;
 pub mod tpcc;
+pub mod trade_desk;
 pub mod ycsb;
 pub mod ycsb_redis;
 

@@ -26,7 +26,8 @@ pub struct TpccClient<S> {
 }
 
 impl<S: Open> TpccClient<S> {
-    /// Connects. Terminals are told apart by `number`, which also says whose warehouse it is.
+    /// Connects, and takes other keys than an earlier run of this terminal. Terminals are told
+    /// apart by `number`, which also says whose warehouse it is.
     ///
     /// # Errors
     /// Those of the session.
@@ -36,9 +37,10 @@ impl<S: Open> TpccClient<S> {
         plan: &Plan,
         number: usize,
     ) -> Result<Self, Error> {
-        let stream = plan.stream(number);
+        let mut stream = plan.stream(number);
         let session = S::open(&handle, &target).await?;
-        let terminal = Terminal::new(session).await.map_err(error)?;
+        let mut terminal = Terminal::new(session).await.map_err(error)?;
+        stream.skip_past(terminal.last_history(number).await.map_err(error)?);
         Ok(Self { terminal, stream, next: None, thinking: Duration::ZERO })
     }
 }

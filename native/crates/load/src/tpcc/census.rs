@@ -10,7 +10,7 @@ use assay_wire::sql::Session;
 use assay_workload::tpcc::{Census, keys};
 
 use super::TpccError;
-use super::columns::{begin_snapshot, int, narrow, query, sum, within};
+use crate::columns::{begin_snapshot, int, narrow, query, sum, within};
 
 /// The most that the packed keys hold.
 const DISTRICT_MOST: i64 = 15;
@@ -77,7 +77,8 @@ async fn read_places<S: Session>(session: &mut S, census: &mut Census) -> Result
         customer.index_rows = 1;
         Ok(())
     })
-    .await
+    .await?;
+    Ok(())
 }
 
 async fn read_orders<S: Session>(session: &mut S, census: &mut Census) -> Result<(), TpccError> {
@@ -110,7 +111,8 @@ async fn read_orders<S: Session>(session: &mut S, census: &mut Census) -> Result
         census.orders.entry(key).or_default().is_new = true;
         Ok(())
     })
-    .await
+    .await?;
+    Ok(())
 }
 
 async fn read_lines<S: Session>(session: &mut S, census: &mut Census) -> Result<(), TpccError> {
@@ -155,5 +157,6 @@ async fn read_history<S: Session>(session: &mut S, census: &mut Census) -> Resul
         customer.history_cents += sum(row, 3)?;
         Ok(())
     })
-    .await
+    .await?;
+    Ok(())
 }

@@ -18,7 +18,7 @@ use assay_workload::tpcc::scale::NAMES;
 use assay_workload::tpcc::{TABLES, keys};
 
 use super::TpccError;
-use super::columns::{begin_snapshot, int, narrow, query, text, unexpected, within};
+use crate::columns::{begin_snapshot, int, narrow, query, text, unexpected, within};
 
 const DISTRICT_MOST: i64 = 15;
 const CUSTOMER_MOST: i64 = 4095;

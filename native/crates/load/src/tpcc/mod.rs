@@ -39,7 +39,6 @@
 //! | Stock-Level | 4 | 4 | 4 |
 
 pub mod census;
-mod columns;
 mod error;
 pub mod final_state;
 mod insert;

@@ -3,7 +3,7 @@
 //! Each is prepared when it is first used, so that a session holds only what its transactions
 //! need. Statements over several rows exist for a few numbers of rows only ([`padded`]): the
 //! callers repeat the last row, which changes nothing in an `IN` list, a `CASE` or an `OR`. Only
-//! the INSERT of order lines exists for every number. A session prepares up to 58 statements, which
+//! the INSERT of order lines exists for every number. A session prepares up to 59 statements, which
 //! on MySQL count against `max_prepared_stmt_count` (16,382): some 280 sessions, unless it is raised.
 
 use assay_wire::WireError;

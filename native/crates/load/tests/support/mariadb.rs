@@ -31,8 +31,12 @@ impl MariaDb {
 
     /// A new session, on the worker of this thread.
     pub fn session(&self, database: &str) -> Session {
-        let target = Target { address: self.0.port(), ..self.0.root(database) };
-        block_on(Session::open(&handle(), &target)).unwrap()
+        block_on(Session::open(&handle(), &self.target(database))).unwrap()
+    }
+
+    /// Where a database is.
+    pub fn target(&self, database: &str) -> Target {
+        Target { address: self.0.port(), ..self.0.root(database) }
     }
 
     /// `sysbench` with a driver for this server.

@@ -37,8 +37,12 @@ impl Postgres {
 
     /// A new session, on the worker of this thread.
     pub fn session(&self, database: &str) -> Session {
-        let target = Target { database: database.to_owned(), ..self.0.target() };
-        block_on(Session::open(&handle(), &target)).unwrap()
+        block_on(Session::open(&handle(), &self.target(database))).unwrap()
+    }
+
+    /// Where a database is.
+    pub fn target(&self, database: &str) -> Target {
+        Target { database: database.to_owned(), ..self.0.target() }
     }
 
     /// `sysbench` with a driver for this server.

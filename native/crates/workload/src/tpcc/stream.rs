@@ -4,8 +4,8 @@
 //! the development machine, beside a transaction of tens of microseconds. Only think times need a
 //! logarithm, and they are only drawn when waits are on.
 //!
-//! A stream is good for one run over one loaded database: a second stream of the same thread would
-//! repeat its history keys.
+//! A second stream of the same thread over the same database would repeat its history keys: it is
+//! to take others ([`Stream::skip_past`]).
 
 use std::time::Duration;
 
@@ -88,6 +88,12 @@ impl Stream {
         self.taken += 1;
         let (keying_time, think_time) = self.waits(kind);
         Request { input: self.input(kind), keying_time, think_time }
+    }
+
+    /// Takes its history keys from after this sequence, which an earlier run of the same thread has
+    /// used in this database. What is drawn stays the same.
+    pub fn skip_past(&mut self, sequence: u64) {
+        self.taken = self.taken.max(sequence);
     }
 
     fn kind(&mut self) -> Kind {

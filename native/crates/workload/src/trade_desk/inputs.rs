@@ -1,5 +1,6 @@
 //! Parameters, initial rows and requests of the trade-desk.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::rows::{Cash, Catalogue, Position, Quote, position};
@@ -230,22 +231,32 @@ impl Plan {
 
     /// Gives every initial row to `sink`.
     pub fn load(&self, mut sink: impl FnMut(TableId, u64, &[u8])) {
+        self.load_quotes(&mut sink);
+        self.load_accounts(0..self.parameters.accounts, &mut sink);
+        sink(Catalogue::TABLE, 0, Catalogue::zeroed().bytes());
+    }
+
+    /// Gives the quote of every instrument to `sink`.
+    pub fn load_quotes(&self, mut sink: impl FnMut(TableId, u64, &[u8])) {
         let mut random = Random::new(self.parameters.seed, PURPOSE_LOAD);
         for instrument in 0..self.parameters.instruments {
             let mut quote = Quote::zeroed();
             quote.set_last_cents(100 + random.below(100_000) as i64);
             sink(Quote::TABLE, instrument.into(), quote.bytes());
         }
+    }
+
+    /// Gives what some accounts have to `sink`: these rows do not depend on others.
+    pub fn load_accounts(&self, accounts: Range<u32>, mut sink: impl FnMut(TableId, u64, &[u8])) {
         let (mut cash, mut held) = (Cash::zeroed(), Position::zeroed());
         cash.set_balance_cents(FIRST_CASH_CENTS);
         held.set_quantity(FIRST_QUANTITY);
-        for account in 0..self.parameters.accounts {
+        for account in accounts {
             sink(Cash::TABLE, account.into(), cash.bytes());
             for instrument in 0..self.parameters.instruments {
                 sink(Position::TABLE, position(account, instrument), held.bytes());
             }
         }
-        sink(Catalogue::TABLE, 0, Catalogue::zeroed().bytes());
     }
 
     /// The endless inputs of one user, from 0. A second stream of the same user over the same
@@ -292,6 +303,12 @@ impl Stream {
         self.waiting.push(Request { input: Input::DropTemporary { object }, think_time });
         self.waiting.push(Request { input, think_time: Duration::ZERO });
         Request { input: Input::CreateTemporary { object }, think_time: Duration::ZERO }
+    }
+
+    /// Takes its keys from after this sequence, which an earlier run of the same user has used over
+    /// these tables. What is drawn stays the same.
+    pub fn skip_past(&mut self, sequence: u32) {
+        self.sequence = self.sequence.max(sequence);
     }
 
     fn action(&mut self) -> Input {

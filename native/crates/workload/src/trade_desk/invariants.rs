@@ -116,7 +116,12 @@ impl Found {
         self.expect("conserved", || "all cash".into(), cash, accounts * FIRST_CASH_CENTS);
         let mut held = vec![0; usize::from(parameters.instruments)];
         for (key, row) in &ledger.positions {
-            held[usize::from(*key as u16)] += row.quantity();
+            match held.get_mut(usize::from(*key as u16)) {
+                Some(held) => *held += row.quantity(),
+                None => {
+                    self.expect("conserved", || format!("position {key:#x}"), row.quantity(), 0)
+                }
+            }
         }
         for (instrument, quantity) in held.into_iter().enumerate() {
             let what = || format!("instrument {instrument}");

@@ -10,9 +10,9 @@ use crate::tables::{Direction, Row, Tables};
 /// Columns of a temporary table.
 pub const COLUMNS: u8 = 4;
 /// Orders of an account that a cancellation looks through.
-const CANCEL_LIMIT: usize = 10;
+pub const CANCEL_LIMIT: usize = 10;
 /// Open orders that a look at the depth adds up.
-const DEPTH_LIMIT: usize = 20;
+pub const DEPTH_LIMIT: usize = 20;
 
 /// What a transaction did or showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

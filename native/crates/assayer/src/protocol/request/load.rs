@@ -107,6 +107,7 @@ pub enum LoadWorkload {
     OltpUpdateNonIndex(Oltp),
     Ycsb(super::Ycsb),
     Tpcc(LoadTpcc),
+    TradeDesk(LoadTradeDesk),
 }
 
 /// What is to be done.
@@ -146,6 +147,35 @@ pub struct LoadTpcc {
     pub scale: super::TpccScale,
     #[serde(default)]
     pub waits: bool,
+}
+
+/// The trade-desk. Users are connections. What is named as for `engine` means the same and has the
+/// same defaults; temporary tables are real ones. Reports are the embedded engine's alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoadTradeDesk {
+    pub accounts: u32,
+    pub instruments: u16,
+    pub theta: f64,
+    /// The dial of contention on the catalogue.
+    pub catalogue_share: f64,
+    pub trade_think_ms: u64,
+    pub request_think_ms: u64,
+}
+
+impl Default for LoadTradeDesk {
+    fn default() -> Self {
+        let super::TradeDesk {
+            accounts,
+            instruments,
+            theta,
+            catalogue_share,
+            trade_think_ms,
+            request_think_ms,
+            ..
+        } = super::TradeDesk::default();
+        Self { accounts, instruments, theta, catalogue_share, trade_think_ms, request_think_ms }
+    }
 }
 
 fn one() -> u32 {

@@ -10,17 +10,20 @@ use assay_load::Error;
 use assay_load::clients::Open;
 use assay_load::clients::oltp::OltpClient;
 use assay_load::clients::tpcc::{self, TpccClient};
+use assay_load::clients::trade_desk::{self, TradeDeskClient};
 use assay_load::clients::ycsb::{self, YcsbClient};
 use assay_load::data::{self, Data, Progress};
 use assay_wire::{Target, WireError};
 use assay_workload::oltp::{Distribution, Parameters, Plan, Test};
-use assay_workload::tpcc as tpcc_inputs;
+use assay_workload::{tpcc as tpcc_inputs, trade_desk as desk_inputs};
 
 use super::measure;
 use crate::failure::Failure;
 use crate::life;
 use crate::output::Output;
-use crate::protocol::request::{LoadAction, LoadRequest, LoadTpcc, LoadWorkload, Oltp, TpccScale};
+use crate::protocol::request::{
+    LoadAction, LoadRequest, LoadTpcc, LoadTradeDesk, LoadWorkload, Oltp, TpccScale,
+};
 use crate::protocol::response::{DataState, Loading};
 use crate::verbs::engine::ycsb_parameters;
 
@@ -73,6 +76,7 @@ pub fn run<S: Open>(
             measure(request, target, &kinds, opener, output)
         }
         LoadWorkload::Tpcc(workload) => run_tpcc::<S>(request, target, workload, output),
+        LoadWorkload::TradeDesk(workload) => run_trade_desk::<S>(request, target, workload, output),
         LoadWorkload::HttpGet { .. } | LoadWorkload::RedisGet(_) | LoadWorkload::RedisSet(_) => {
             Err(super::elsewhere(request))
         }
@@ -139,6 +143,37 @@ fn run_tpcc<S: Open>(
         }
     };
     measure(request, target, &tpcc::kinds(), opener, output)
+}
+
+fn run_trade_desk<S: Open>(
+    request: &LoadRequest,
+    target: &Target,
+    asked: &LoadTradeDesk,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let plan = desk_inputs::Plan::new(desk_inputs::Parameters {
+        // Refused when there are too many of them.
+        users: u16::try_from(request.connections).unwrap_or(u16::MAX),
+        accounts: asked.accounts,
+        instruments: asked.instruments,
+        theta: asked.theta,
+        catalogue_share: asked.catalogue_share,
+        report_share: 0.0,
+        trade_think_time: Duration::from_millis(asked.trade_think_ms),
+        request_think_time: Duration::from_millis(asked.request_think_ms),
+        seed: request.schedule().seed,
+    })?;
+    if request.action != LoadAction::Run {
+        return act::<S>(&plan, request, target, output);
+    }
+    let opener = |_| {
+        let plan = plan.clone();
+        move |handle, number| {
+            let (target, plan) = (target.clone(), plan.clone());
+            async move { TradeDeskClient::<S>::open(handle, target, &plan, number).await }
+        }
+    };
+    measure(request, target, &trade_desk::kinds(&plan), opener, output)
 }
 
 /// What is not a run.

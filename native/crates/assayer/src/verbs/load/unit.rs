@@ -83,6 +83,7 @@ impl Unit for LoadUnit<'_> {
                 ("requests", totals.requests),
                 (SPUN, self.station.spun_ns()),
                 ("rolled_back", totals.rolled_back),
+                ("refused", totals.refused),
                 ("retries.deadlock", totals.retries.deadlocks.into()),
                 ("retries.conflict", totals.retries.conflicts.into()),
                 ("retries.lock_timeout", totals.retries.lock_timeouts.into()),

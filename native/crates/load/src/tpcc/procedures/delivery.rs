@@ -11,7 +11,7 @@ use assay_workload::tpcc::procedures::Delivered;
 use assay_workload::tpcc::scale::DISTRICTS;
 
 use super::{Abort, Terminal, Values, int, missing, repeat_last};
-use crate::tpcc::columns::{int as int_of, narrow};
+use crate::columns::{int as int_of, narrow};
 use crate::tpcc::statements::{Flavour, Query, padded};
 
 const MOST: usize = DISTRICTS as usize;
@@ -29,7 +29,7 @@ impl Order {
     fn find(orders: &mut [Order], district: u8) -> Result<&mut Order, WireError> {
         let found = orders.iter_mut().find(|order| order.district == district);
         let what = || format!("district {district} was not asked for");
-        found.ok_or_else(|| crate::tpcc::columns::unexpected(what()))
+        found.ok_or_else(|| crate::columns::unexpected(what()))
     }
 }
 

@@ -11,7 +11,7 @@ mod stock_level;
 
 use std::sync::LazyLock;
 
-use assay_wire::sql::{Completion, Session, Value};
+use assay_wire::sql::{Completion, Session, Type, Value};
 use assay_wire::{ServerErrorKind, WireError};
 use assay_workload::tpcc::draws::last_name;
 use assay_workload::tpcc::inputs::CustomerChoice;
@@ -20,8 +20,8 @@ use assay_workload::tpcc::scale::NAMES;
 use assay_workload::tpcc::{Input, Outcome};
 
 use super::TpccError;
-use super::columns::{begin_snapshot, narrow};
 use super::statements::{Flavour, Query, Statements};
+use crate::columns::{begin_snapshot, narrow, sum};
 
 /// Every last name, by its number.
 static LAST_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| (0..NAMES).map(last_name).collect());
@@ -79,6 +79,24 @@ impl<S: Session> Terminal<S> {
     /// The session, which goes on without this.
     pub fn into_session(self) -> S {
         self.session
+    }
+
+    /// The last sequence of a thread's rows in HISTORY; 0 when there are none.
+    ///
+    /// # Errors
+    /// Any of the session.
+    pub async fn last_history(&mut self, thread: usize) -> Result<u64, TpccError> {
+        let text = "SELECT MAX(h_seq) FROM history WHERE h_writer = ?";
+        let statement = self.session.prepare(text, &[Type::Int]).await?;
+        // Writer 0 is who has loaded.
+        let writer = Value::Int(thread as i64 + 1);
+        let mut last = 0;
+        let visit = |row: &S::Row<'_>| {
+            last = sum(row, 0)?;
+            Ok(())
+        };
+        self.session.run(statement, &[writer], visit).await?;
+        Ok(u64::try_from(last).unwrap_or(0))
     }
 
     /// Runs one transaction from BEGIN to its end.

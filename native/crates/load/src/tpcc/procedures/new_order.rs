@@ -10,7 +10,7 @@ use assay_workload::tpcc::inputs::{LINES_MAX, Line, NewOrderInput};
 use assay_workload::tpcc::procedures::{Entered, stock_left, total_cents};
 
 use super::{Abort, Terminal, Values, int, missing, repeat_last};
-use crate::tpcc::columns::{int as int_of, narrow, text as text_of};
+use crate::columns::{int as int_of, narrow, text as text_of};
 use crate::tpcc::statements::{Query, padded};
 
 /// What is known of a line's item.

@@ -5,7 +5,7 @@ use assay_workload::tpcc::inputs::OrderStatusInput;
 use assay_workload::tpcc::procedures::Status;
 
 use super::{Abort, Terminal, int, missing};
-use crate::tpcc::columns::{int as int_of, narrow};
+use crate::columns::{int as int_of, narrow};
 use crate::tpcc::statements::Query;
 
 impl<S: Session> Terminal<S> {

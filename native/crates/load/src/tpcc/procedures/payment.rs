@@ -6,7 +6,7 @@ use assay_workload::tpcc::inputs::PaymentInput;
 use assay_workload::tpcc::procedures::{Paid, write_bad_credit};
 
 use super::{Abort, Terminal, int, missing};
-use crate::tpcc::columns::{int as int_of, text as text_of};
+use crate::columns::{int as int_of, text as text_of};
 use crate::tpcc::statements::Query;
 
 /// Where a payment's answer, where all is read at once, has D_NAME and C_BALANCE.

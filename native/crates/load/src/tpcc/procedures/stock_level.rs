@@ -5,7 +5,7 @@ use assay_workload::tpcc::inputs::StockLevelInput;
 use assay_workload::tpcc::procedures::RECENT;
 
 use super::{Abort, Terminal, int, missing};
-use crate::tpcc::columns::narrow;
+use crate::columns::narrow;
 use crate::tpcc::statements::Query;
 
 impl<S: Session> Terminal<S> {

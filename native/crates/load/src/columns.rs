@@ -3,8 +3,6 @@
 use assay_wire::WireError;
 use assay_wire::sql::{Row, Session};
 
-use super::TpccError;
-
 /// A column that is never null.
 pub fn int(row: &impl Row, column: usize) -> Result<i64, WireError> {
     row.int(column)?.ok_or_else(|| null(column))
@@ -43,7 +41,7 @@ fn null(column: usize) -> WireError {
 }
 
 pub fn unexpected(what: String) -> WireError {
-    WireError::Protocol { protocol: "TPC-C's schema", what }
+    WireError::Protocol { protocol: "the workload's schema", what }
 }
 
 /// Prepares and runs a statement without parameters once.
@@ -51,7 +49,7 @@ pub async fn query<S: Session>(
     session: &mut S,
     text: &str,
     visit: impl FnMut(&S::Row<'_>) -> Result<(), WireError>,
-) -> Result<(), TpccError> {
+) -> Result<(), WireError> {
     let statement = session.prepare(text, &[]).await?;
     session.run(statement, &[], visit).await?;
     Ok(())
