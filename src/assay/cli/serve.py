@@ -8,14 +8,14 @@ import typer
 
 from assay._errors import ExitCode, InputError
 from assay._units import parse_duration
-from assay.cli._output import guarded, tell
-from assay.load.serve import SCHEMES, serve
+from assay.cli._output import guarded, story, tell
+from assay.load.serve import SCHEMES, STAND_IN, serve
 from assay.report import Line
 
 
 @guarded
 def command(
-    kind: str = typer.Argument(..., help="What to be: http-file, http-proxy or resp."),
+    kind: str = typer.Argument(..., help="What to be: http-file, http-proxy, resp or tpcc."),
     port: list[int] = typer.Option([0], help="Port on loopback, again for more servers; 0: free."),
     size: int = typer.Option(512, "--bytes", min=0, help="Bytes of each answer."),
     upstream: list[str] = typer.Option(
@@ -23,15 +23,20 @@ def command(
     ),
     stall: str = typer.Option("0s", help="Answer nobody for so long in each period."),
     period: str = typer.Option("1s", help="The period of stalls."),
+    protocol: str = typer.Option(None, help="What tpcc speaks: postgresql or mysql."),
 ) -> ExitCode | None:
     """Be a small server on loopback until interrupted; its addresses go to stdout.
+
+    tpcc answers TPC-C's terminals without data: for measuring a client, not a server.
 
     Example: assay serve resp --stall 100ms
     """
     if kind not in SCHEMES:
         raise InputError(f"{kind!r} is not one of {', '.join(SCHEMES)}")
     stall_ms, period_ms = (_milliseconds(text) for text in (stall, period))
-    with serve(kind, port, size, upstream, stall_ms, period_ms) as urls:
+    with serve(kind, port, size, upstream, stall_ms, period_ms, protocol) as urls:
+        if kind == STAND_IN:
+            story().print("answers without data: for measuring a client, not a server")
         tell(Line(url) for url in urls)
         signal.pause()
     return None

@@ -14,6 +14,9 @@ from assay.report.wording import Line
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 
+NOT_LATE_NS = 1
+"""What is recorded of a send that was not meant for any time: its user asked when it was ready."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -50,6 +53,7 @@ class Summary:
         load = result.load
         assert load is not None
         reasons = client_limits(health.model_dump())
+        late = quantiles_of(load.lateness)
         if load.ended_by is not None:
             reasons.insert(0, f"the run ended early: {load.ended_by}")
         elif not result.complete:
@@ -66,7 +70,7 @@ class Summary:
             asked_per_s=health.asked_per_s,
             latency_ns=quantiles_of(result.histogram),
             service_ns=quantiles_of(load.service),
-            lateness_ns={} if health.asked_per_s is None else quantiles_of(load.lateness),
+            lateness_ns=late if late.get("max", 0) > NOT_LATE_NS else {},
             by_kind={
                 name: {"operations": kind.operations, **quantiles_of(kind.histogram)}
                 for name, kind in result.by_kind.items()

@@ -5,6 +5,7 @@
 
 mod driver;
 mod failure;
+mod files;
 mod life;
 mod measure;
 mod output;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_primitives::Clock;
 use assay_runtime::{Gate, Handle, Worker, deadline, sleep_until};
@@ -103,32 +103,57 @@ impl Station {
     /// Adds a connection: `open` logs in and prepares.
     pub fn add<C: Client>(&self, open: impl Future<Output = Result<C, Error>> + 'static) {
         let shared = Rc::clone(&self.shared);
-        let number = shared.alive.get();
-        shared.alive.set(number + 1);
+        let number = shared.asked_at.borrow().len();
+        shared.alive.set(shared.alive.get() + 1);
         shared.asked_at.borrow_mut().push(0);
         self.worker.spawn(async move {
             let end = shared.clock.ticks() + shared.patience_ticks();
-            let opened = deadline(&shared.handle, end, open).await;
-            let result = match opened {
-                Ok(Ok(client)) => shared.drive(number, client).await,
-                Ok(Err(error)) => Err(error),
-                Err(_) => Err(Error::Silence { seconds: shared.patience_s }),
-            };
-            shared.alive.set(shared.alive.get() - 1);
-            if let Err(error) = result {
-                shared.failed.borrow_mut().get_or_insert(error);
+            match deadline(&shared.handle, end, open).await {
+                // In a task of its own: one for logging in is larger, and is over.
+                Ok(Ok(client)) => {
+                    let handle = shared.handle.clone();
+                    // A future has room for each place that a value is moved to: for a pointer.
+                    let client = Box::new(client);
+                    handle.spawn(async move { shared.end(shared.drive(number, client).await) });
+                }
+                Ok(Err(error)) => shared.end(Err(error)),
+                Err(_) => shared.end(Err(Error::Silence { seconds: shared.patience_s })),
             }
         });
     }
 
-    /// Lets all connections log in, all at once: servers queue by themselves.
+    /// Adds connections and lets them log in, a few at a time: more would make a server refuse, and
+    /// cost memory.
+    ///
+    /// # Errors
+    /// The first that could not.
+    pub fn connect_all<C: Client, F>(
+        &self,
+        opens: impl IntoIterator<Item = F>,
+        stop: &AtomicBool,
+    ) -> Result<(), Error>
+    where
+        F: Future<Output = Result<C, Error>> + 'static,
+    {
+        let mut opens = opens.into_iter().peekable();
+        while opens.peek().is_some() && !stop.load(Ordering::Relaxed) {
+            let logging_in = self.shared.alive.get() - self.shared.gate.waiting();
+            let room = OPENING_MOST.saturating_sub(logging_in);
+            opens.by_ref().take(room).for_each(|open| self.add(open));
+            self.turn(OPENING_STEP_MS, stop)?;
+            self.check()?;
+        }
+        self.connect(stop)
+    }
+
+    /// Lets all connections that were added log in, all at once.
     ///
     /// # Errors
     /// The first that could not.
     pub fn connect(&self, stop: &AtomicBool) -> Result<(), Error> {
         while self.shared.gate.waiting() < self.shared.alive.get() {
             self.turn(STEP_MS, stop)?;
-            if stop.load(std::sync::atomic::Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) {
                 break;
             }
         }
@@ -200,6 +225,9 @@ impl Station {
 }
 
 const STEP_MS: u64 = 10;
+/// Connections that log in at the same time: fewer than a server lets wait to be accepted.
+const OPENING_MOST: usize = 100;
+const OPENING_STEP_MS: u64 = 1;
 const CLOSING_MS: u64 = 1000;
 
 impl Shared {
@@ -222,11 +250,19 @@ impl Shared {
         }
     }
 
-    async fn drive<C: Client>(&self, number: usize, mut client: C) -> Result<(), Error> {
+    /// Notes how a client ended.
+    fn end(&self, result: Result<(), Error>) {
+        self.alive.set(self.alive.get() - 1);
+        if let Err(error) = result {
+            self.failed.borrow_mut().get_or_insert(error);
+        }
+    }
+
+    async fn drive<C: Client>(&self, number: usize, mut client: Box<C>) -> Result<(), Error> {
         self.gate.pass().await;
         while !self.closing.get() {
             let idle_since = self.clock.ticks();
-            let intended = self.next(idle_since, &mut client).await;
+            let intended = self.next(idle_since, &mut *client).await;
             if self.closing.get() {
                 break;
             }
@@ -259,7 +295,7 @@ impl Shared {
             totals.refused += u64::from(carried.is_refused);
             self.totals.set(totals);
         }
-        client.close().await;
+        Box::pin(client.close()).await;
         Ok(())
     }
 

@@ -246,3 +246,29 @@ fn a_server_that_says_nothing_is_given_up_after_some_patience() {
     let silence = (0..2000).find_map(|_| run(&station, 10).err());
     assert!(matches!(silence, Some(Error::Silence { seconds: 3 })));
 }
+
+#[test]
+fn many_connections_log_in_a_few_at_a_time() {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    let server = Server::start(Manners::Echo);
+    let clock = Clock::calibrated();
+    let station = Station::new(Worker::new(clock).unwrap(), 10);
+    let (now, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let opens = (0..350).map(|_| {
+        let (handle, address) = (station.handle(), server.address.clone());
+        let (now, most) = (Rc::clone(&now), Rc::clone(&most));
+        async move {
+            now.set(now.get() + 1);
+            most.set(most.get().max(now.get()));
+            sleep_until(&handle, after_ms(&handle, 5)).await;
+            let opened = Ping::open(handle, address, 0, 0).await;
+            now.set(now.get() - 1);
+            opened
+        }
+    });
+    station.connect_all(opens, &NEVER).unwrap();
+    assert_eq!(station.alive(), 350);
+    assert!((2..=100).contains(&most.get()), "{} at the same time", most.get());
+}

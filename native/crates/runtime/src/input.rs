@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 /// A lent buffer's size. Larger messages make it grow.
-const BUFFER_BYTES: usize = 32 * 1024;
+pub const BUFFER_BYTES: usize = 32 * 1024;
 /// Buffers kept for use.
 const BUFFERS_MAX: usize = 64;
 

@@ -13,7 +13,7 @@ use assay_primitives::Clock;
 use rustix::io::Errno;
 
 use crate::RuntimeError;
-use crate::input::Buffers;
+use crate::input::{BUFFER_BYTES, Buffers};
 use crate::poller::{Backend, Poller, TaskId};
 use crate::slab::Slab;
 
@@ -44,6 +44,9 @@ pub(crate) struct Inner {
 pub struct Handle(pub(crate) Rc<Inner>);
 
 impl Handle {
+    /// The room of a lent buffer, in bytes.
+    pub const LENT_BYTES: usize = BUFFER_BYTES;
+
     /// The clock that all times are ticks of.
     pub fn clock(&self) -> Clock {
         self.0.clock
@@ -61,6 +64,17 @@ impl Handle {
 
     pub(crate) fn wake_at(&self, ticks: u64) {
         self.0.timers.borrow_mut().push(Reverse((ticks, self.0.current.get())));
+    }
+
+    /// An empty buffer with room for some messages, for [`Handle::give_back`]: who waits for
+    /// long should own none.
+    pub fn lend(&self) -> Vec<u8> {
+        self.0.buffers.lend()
+    }
+
+    /// Takes a buffer that is not needed any more. One that has grown is freed.
+    pub fn give_back(&self, buffer: Vec<u8>) {
+        self.0.buffers.give_back(buffer);
     }
 }
 

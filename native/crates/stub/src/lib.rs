@@ -10,4 +10,5 @@
 pub mod http;
 pub mod resp;
 pub mod serve;
+pub mod sql;
 pub mod stall;

@@ -16,6 +16,9 @@ pub fn has_room(output: &[u8]) -> bool {
 
 /// Answers the requests of one connection.
 pub trait Service: 'static {
+    /// Appends what is said before any request.
+    fn greet(&mut self, _output: &mut Vec<u8>) {}
+
     /// Appends the answers to the requests that the input starts with, as long as there is
     /// [room](has_room).
     fn answer(&mut self, input: &[u8], output: &mut Vec<u8>) -> Answered;
@@ -58,11 +61,22 @@ pub(crate) async fn accept<S: Service>(
 
 /// Answers until either side closes.
 async fn attend(mut connection: Connection, mut service: impl Service, stalls: Option<Rc<Stalls>>) {
-    let mut output = Vec::new();
+    let handle = connection.handle().clone();
+    let mut output = handle.lend();
+    service.greet(&mut output);
+    if !output.is_empty() && connection.send(&output).await.is_err() {
+        return;
+    }
+    output.clear();
     let mut then = Then::Read;
     while then != Then::Close {
-        if then == Then::Read && connection.more().await.is_err() {
-            return;
+        if then == Then::Read {
+            // Whoever waits owns no buffer.
+            handle.give_back(std::mem::take(&mut output));
+            if connection.more().await.is_err() {
+                return;
+            }
+            output = handle.lend();
         }
         if let Some(stalls) = &stalls {
             stalls.pass().await;

@@ -8,9 +8,11 @@
 //!
 //! SQL protocols share the interface [`sql::Session`], so that a workload is written once.
 
+pub mod answers;
 pub mod error;
 pub mod http;
 pub mod mysql;
+mod pool;
 pub mod postgres;
 pub mod resp;
 pub mod sql;

@@ -14,7 +14,7 @@ pub enum Value<'v> {
 }
 
 /// The type of a parameter, which is told when a statement is prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// BIGINT, and whatever integer the server turns it into.
     Int,

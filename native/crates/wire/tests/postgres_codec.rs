@@ -230,26 +230,26 @@ fn values_are_bound_in_the_shortest_form() {
     let (i, t) = (Type::Int, Type::Text);
     let int = Value::Int(258);
     for (parameters, values, expected) in [
-        (&[][..], &[][..], &b"\0n\0\0\0\0\0"[..]),
+        (&[][..], &[][..], &b"\x0042\0\0\0\0\0"[..]),
         (
             &[i, i],
             &[int, Value::Null],
-            b"\0n\0\0\x01\0\x01\0\x02\0\0\0\x08\0\0\0\0\0\0\x01\x02\xff\xff\xff\xff",
+            b"\x0042\0\0\x01\0\x01\0\x02\0\0\0\x08\0\0\0\0\0\0\x01\x02\xff\xff\xff\xff",
         ),
-        (&[t], &[Value::Text(b"ab")], b"\0n\0\0\0\0\x01\0\0\0\x02ab"),
+        (&[t], &[Value::Text(b"ab")], b"\x0042\0\0\0\0\x01\0\0\0\x02ab"),
         (
             &[t, i],
             &[Value::Text(b""), int],
-            b"\0n\0\0\x02\0\0\0\x01\0\x02\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\x01\x02",
+            b"\x0042\0\0\x02\0\0\0\x01\0\x02\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\x01\x02",
         ),
     ] {
         let (mut head, mut out) = (Vec::new(), Vec::new());
-        messages::bind_head(&mut head, "n", parameters).unwrap();
-        messages::bind(&mut out, &head, parameters, values, b"tail").unwrap();
+        messages::bind_head(&mut head, parameters).unwrap();
+        messages::bind(&mut out, 42, &head, parameters, values, b"tail").unwrap();
         let length = (expected.len() as u32 + 8).to_be_bytes();
         assert_eq!(out, [b"B", &length[..], expected, b"tail"].concat());
     }
-    let error = messages::bind(&mut Vec::new(), b"", &[i, t], &[int, int], b"").unwrap_err();
+    let error = messages::bind(&mut Vec::new(), 0, b"", &[i, t], &[int, int], b"").unwrap_err();
     assert!(error.to_string().contains("value 1 is not of the type"), "{error}");
 }
 

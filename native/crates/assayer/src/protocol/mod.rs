@@ -224,7 +224,7 @@
 //!   `oltp-read-only`, `oltp-read-write`, `oltp-update-index`, `oltp-update-non-index` with `{"tables":
 //!   1, "table_size": 10000, "distribution": "special"|"uniform"|"gaussian"|"pareto"|"zipfian",
 //!   "skip_trx": false}`; `ycsb` as for `engine`; `tpcc` with `{"warehouses": 1, "scale": "standard",
-//!   "waits": false}`, a connection being a terminal; `trade-desk` with `{"accounts": 10000,
+//!   "waits": false, "wait_scale": 1.0}`, a connection being a terminal; `trade-desk` with `{"accounts": 10000,
 //!   "instruments": 50, "theta": 0.5, "catalogue_share": 0.3, "trade_think_ms": 0, "request_think_ms":
 //!   0}` as for `engine`, a connection being a user and a temporary table being one. SQL workloads are
 //!   for `mysql` and `postgresql`, `ycsb` without mix e for `redis` too.
@@ -246,11 +246,12 @@
 //!
 //! # Verb `serve`: small servers
 //!
-//! `{"kind": "http-file"|"http-proxy"|"resp", "ports": [0], "bytes": 512, "upstreams": ["HOST:PORT"],
-//! "stall_ms": 0, "period_ms": 1000}`: a server on each port of loopback (0: a free one), all on one
+//! `{"kind": "http-file"|"http-proxy"|"resp"|"tpcc", "ports": [0], "bytes": 512, "upstreams":
+//! ["HOST:PORT"], "stall_ms": 0, "period_ms": 1000, "protocol": null|"mysql"|"postgresql"}`: a server on each port of loopback (0: a free one), all on one
 //! thread, until the process is told to stop. `http-file` answers every request with a file of
 //! `bytes`, `resp` every command with a value of `bytes`, `http-proxy` passes requests on to the
-//! `upstreams` by turns. With `stall_ms` above 0 nobody is answered for the last `stall_ms` of every
+//! `upstreams` by turns. `tpcc` is a stand-in that lets everybody in and answers the statements of
+//! TPC-C's terminals in `protocol` without data: for measuring a client. With `stall_ms` above 0 nobody is answered for the last `stall_ms` of every
 //! period. Messages: `serving` `{"pid", "ports"}`, then at the end `result` `{}`.
 //!
 //! # Verb `facts`: this host

@@ -2,22 +2,26 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use assay_load::tpcc::answers::TpccAnswers;
+use assay_load::tpcc::statements::Flavour;
 use assay_primitives::Clock;
 use assay_runtime::{Address, Handle, Listener, RuntimeError, Worker};
 use assay_stub::http::{file_server, proxy};
-use assay_stub::{resp::echo, stall};
+use assay_stub::{resp::echo, sql, stall};
 
 use super::typed;
 use crate::failure::Failure;
+use crate::files;
 use crate::life;
 use crate::output::Output;
-use crate::protocol::request::{ServeKind, ServeRequest};
+use crate::protocol::request::{LoadProtocol, ServeKind, ServeRequest};
 use crate::protocol::response::{Served, Serving};
 
 /// Serves until the process is told to stop.
 pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failure> {
     let request: ServeRequest = typed(request)?;
     check(&request)?;
+    files::allow_most();
     let upstreams = request.upstreams.iter().map(|text| address(text));
     let upstreams = upstreams.collect::<Result<Vec<_>, _>>()?;
     let worker = Worker::new(Clock::calibrated()).map_err(anyhow::Error::from)?;
@@ -45,7 +49,22 @@ fn check(request: &ServeRequest) -> Result<(), Failure> {
         ServeKind::HttpProxy if request.stall_ms > 0 => {
             Err(Failure::usage("stall_ms: a proxy does not stall; let its upstreams do it"))
         }
+        ServeKind::Tpcc if request.stall_ms > 0 => {
+            Err(Failure::usage("stall_ms: a stand-in for an SQL server does not stall"))
+        }
+        ServeKind::Tpcc if flavour(request.protocol).is_none() => {
+            Err(Failure::usage("protocol: a stand-in for an SQL server speaks mysql or postgresql"))
+        }
         _ => Ok(()),
+    }
+}
+
+/// Whose statements a stand-in knows.
+fn flavour(protocol: Option<LoadProtocol>) -> Option<Flavour> {
+    match protocol {
+        Some(LoadProtocol::Mysql) => Some(Flavour::MariaDb),
+        Some(LoadProtocol::Postgresql) => Some(Flavour::Postgres),
+        Some(LoadProtocol::Redis | LoadProtocol::Http) | None => None,
     }
 }
 
@@ -83,6 +102,17 @@ fn start(handle: &Handle, listener: Listener, request: &ServeRequest, upstreams:
         ServeKind::Resp => {
             let options = stalling(stall::Server::Resp(echo));
             spawned.spawn(async move { ended(stall::serve(handle, listener, options).await) });
+        }
+        ServeKind::Tpcc => {
+            // Checked before: it is one of the two.
+            let flavour = flavour(request.protocol).unwrap_or(Flavour::Postgres);
+            let answers = TpccAnswers::new(flavour);
+            spawned.spawn(async move {
+                ended(match flavour {
+                    Flavour::Postgres => sql::postgres::serve(handle, listener, answers).await,
+                    _ => sql::mysql::serve(handle, listener, answers).await,
+                });
+            });
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | [`schema`] | tables, keys and indexes in both dialects |
 //! | [`mod@load`] | the initial rows, by INSERT of many rows |
 //! | [`statements`] | the prepared statements of the five transactions |
+//! | [`answers`] | what a stand-in without data answers to them |
 //! | [`procedures`] | the five transactions; [`Terminal`] runs them |
 //! | [`mod@census`] | what the consistency conditions compare |
 //! | [`mod@final_state`] | every row, as the slow twin keeps it |
@@ -38,6 +39,7 @@
 //! | Delivery | 15 | 17 | 27 |
 //! | Stock-Level | 4 | 4 | 4 |
 
+pub mod answers;
 pub mod census;
 mod error;
 pub mod final_state;

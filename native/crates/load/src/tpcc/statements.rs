@@ -10,6 +10,8 @@ use assay_wire::WireError;
 use assay_wire::sql::{Dialect, Session, Statement, Type};
 use assay_workload::tpcc::inputs::LINES_MAX;
 
+use crate::columns::unexpected;
+
 /// Whose SQL, as finely as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
@@ -83,6 +85,8 @@ pub enum Query {
     Payment,
     /// Adds to HISTORY.
     AddHistory,
+    /// The last sequence of a writer of HISTORY.
+    LastHistory,
     /// The customers of one last name in the order of their first names.
     Named,
     /// A customer.
@@ -111,55 +115,99 @@ pub enum Query {
     LowStock,
 }
 
-/// Places in the list of prepared statements: kind times this plus rows.
-const ROWS: usize = LINES_MAX + 1;
-const KINDS: usize = 27;
+/// Statements that do not depend on a number of rows.
+const SINGLE: [Query; 19] = [
+    Query::OrderNumber,
+    Query::NextOrder,
+    Query::Buyer,
+    Query::AddOrder,
+    Query::AddNewOrder,
+    Query::PayWarehouse,
+    Query::PayDistrict,
+    Query::PayCustomer,
+    Query::Payment,
+    Query::AddHistory,
+    Query::Named,
+    Query::Customer,
+    Query::LastOrder,
+    Query::Lines,
+    Query::OldestNewOrder,
+    Query::RemoveNewOrder,
+    Query::Recent,
+    Query::LowStock,
+    Query::LastHistory,
+];
+/// Those that exist for each of [`SIZES`].
+const SIZED: [fn(usize) -> Query; 8] = [
+    Query::Items,
+    Query::Stock,
+    Query::TakeStock,
+    Query::Carry,
+    Query::Carried,
+    Query::DeliverLines,
+    Query::LineSums,
+    Query::DeliverTo,
+];
+const QUERIES: usize = SINGLE.len() + SIZED.len() * SIZES.len() + LINES_MAX;
+
+/// Every statement, once.
+pub(super) fn all() -> impl Iterator<Item = Query> {
+    let sized = SIZED.into_iter().flat_map(|query| SIZES.map(query));
+    SINGLE.into_iter().chain(sized).chain((1..=LINES_MAX).map(Query::AddLines))
+}
 
 impl Query {
+    /// Its place in [`all`].
     fn slot(self) -> usize {
-        let (kind, rows) = match self {
-            Self::OrderNumber => (0, 0),
-            Self::NextOrder => (1, 0),
-            Self::Buyer => (2, 0),
-            Self::Items(rows) => (3, rows),
-            Self::Stock(rows) => (4, rows),
-            Self::TakeStock(rows) => (5, rows),
-            Self::AddOrder => (6, 0),
-            Self::AddNewOrder => (7, 0),
-            Self::AddLines(rows) => (8, rows),
-            Self::PayWarehouse => (9, 0),
-            Self::PayDistrict => (10, 0),
-            Self::PayCustomer => (11, 0),
-            Self::Payment => (12, 0),
-            Self::AddHistory => (13, 0),
-            Self::Named => (14, 0),
-            Self::Customer => (15, 0),
-            Self::LastOrder => (16, 0),
-            Self::Lines => (17, 0),
-            Self::OldestNewOrder => (18, 0),
-            Self::RemoveNewOrder => (19, 0),
-            Self::Carry(rows) => (20, rows),
-            Self::Carried(rows) => (21, rows),
-            Self::DeliverLines(rows) => (22, rows),
-            Self::LineSums(rows) => (23, rows),
-            Self::DeliverTo(rows) => (24, rows),
-            Self::Recent => (25, 0),
-            Self::LowStock => (26, 0),
+        let sized = |kind: usize, rows: usize| {
+            let size = SIZES.iter().position(|size| *size >= rows).unwrap_or(SIZES.len() - 1);
+            SINGLE.len() + kind * SIZES.len() + size
         };
-        kind * ROWS + rows
+        match self {
+            Self::OrderNumber => 0,
+            Self::NextOrder => 1,
+            Self::Buyer => 2,
+            Self::AddOrder => 3,
+            Self::AddNewOrder => 4,
+            Self::PayWarehouse => 5,
+            Self::PayDistrict => 6,
+            Self::PayCustomer => 7,
+            Self::Payment => 8,
+            Self::AddHistory => 9,
+            Self::Named => 10,
+            Self::Customer => 11,
+            Self::LastOrder => 12,
+            Self::Lines => 13,
+            Self::OldestNewOrder => 14,
+            Self::RemoveNewOrder => 15,
+            Self::Recent => 16,
+            Self::LowStock => 17,
+            Self::LastHistory => 18,
+            Self::Items(rows) => sized(0, rows),
+            Self::Stock(rows) => sized(1, rows),
+            Self::TakeStock(rows) => sized(2, rows),
+            Self::Carry(rows) => sized(3, rows),
+            Self::Carried(rows) => sized(4, rows),
+            Self::DeliverLines(rows) => sized(5, rows),
+            Self::LineSums(rows) => sized(6, rows),
+            Self::DeliverTo(rows) => sized(7, rows),
+            Self::AddLines(rows) => QUERIES - LINES_MAX + rows - 1,
+        }
     }
 }
 
-/// What a session has prepared.
+/// What a session has prepared. A byte for each statement: there are thousands of sessions.
 pub struct Statements {
     flavour: Flavour,
-    prepared: Vec<Option<Statement>>,
+    prepared: [u8; QUERIES],
 }
+
+const NOT_PREPARED: u8 = u8::MAX;
 
 impl Statements {
     /// Nothing prepared yet.
     pub fn new(flavour: Flavour) -> Self {
-        Self { flavour, prepared: vec![None; KINDS * ROWS] }
+        Self { flavour, prepared: [NOT_PREPARED; QUERIES] }
     }
 
     /// Whose SQL it is.
@@ -170,25 +218,27 @@ impl Statements {
     /// A statement, prepared now if it is the first time.
     ///
     /// # Errors
-    /// Any of the session.
+    /// Any of the session; `Protocol` when over 254 others were prepared in it.
     pub async fn get<S: Session>(
         &mut self,
         session: &mut S,
         query: Query,
     ) -> Result<Statement, WireError> {
         let slot = query.slot();
-        if let Some(statement) = self.prepared[slot] {
-            return Ok(statement);
+        if self.prepared[slot] != NOT_PREPARED {
+            return Ok(Statement(usize::from(self.prepared[slot])));
         }
         let (text, types) = typed(&super::texts::text(query, self.flavour));
         let statement = session.prepare(&text, &types).await?;
-        self.prepared[slot] = Some(statement);
+        let number = u8::try_from(statement.0).ok().filter(|number| *number != NOT_PREPARED);
+        let too_many = || unexpected("a session that has prepared over 254 statements".to_owned());
+        self.prepared[slot] = number.ok_or_else(too_many)?;
         Ok(statement)
     }
 }
 
 /// A template with `?` for integers and `@` for texts, as a text with `?` and its types.
-fn typed(template: &str) -> (String, Vec<Type>) {
+pub(super) fn typed(template: &str) -> (String, Vec<Type>) {
     let types = template.chars().filter_map(|letter| match letter {
         '?' => Some(Type::Int),
         '@' => Some(Type::Text),
@@ -205,6 +255,12 @@ mod tests {
     fn numbers_of_rows_are_rounded_up_to_the_prepared_ones() {
         let sizes = [1, 2, 5, 6, 10, 11, 15].map(padded);
         assert_eq!(sizes, [1, 5, 5, 10, 10, 15, 15]);
+    }
+
+    #[test]
+    fn every_statement_has_a_slot_of_its_own() {
+        let slots: Vec<_> = all().map(Query::slot).collect();
+        assert_eq!(slots, (0..QUERIES).collect::<Vec<_>>());
     }
 
     #[test]

@@ -82,6 +82,7 @@ fn payment_or_status(query: Query, is_returning: bool) -> Option<String> {
                               h_d_id, h_w_id, h_date, h_amount, h_data) \
                               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, @)"
             .to_owned(),
+        Query::LastHistory => "SELECT MAX(h_seq) FROM history WHERE h_writer = ?".to_owned(),
         Query::Named => "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? \
                          AND c_last = @ ORDER BY c_first, c_id"
             .to_owned(),

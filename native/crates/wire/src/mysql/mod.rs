@@ -11,6 +11,7 @@
 //! | [`answer`] | which packet follows which in an answer |
 //! | [`rows`] | columns and binary rows |
 //! | [`values`] | parameters of prepared statements |
+//! | [`server`] | the other half, for stand-ins |
 //! | [`session`] | all of it over a connection; `login` and `pipeline` are parts of it |
 //!
 //! Of `MariaDB` the session takes up the offer not to repeat the columns of a prepared statement
@@ -24,6 +25,7 @@ mod login;
 pub mod packets;
 mod pipeline;
 pub mod rows;
+pub mod server;
 pub mod session;
 pub mod values;
 

@@ -1,13 +1,15 @@
 //! Columns and binary rows.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use super::bytes::{Bytes, whole};
 use super::protocol;
+use crate::pool::Pool;
 use crate::{WireError, sql};
 
 /// A column's type, as far as its values need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Column {
     code: u8,
     is_unsigned: bool,
@@ -227,9 +229,13 @@ fn whole_decimal(digits: &[u8]) -> Option<i64> {
     integer.parse().ok()
 }
 
-/// Replaces the columns by those of an answer, one after another.
+thread_local! {
+    static SHARED: Pool<Vec<Column>> = Pool::default();
+}
+
+/// The columns of an answer. A server that tells them anew replaces them, one after another.
 #[derive(Debug, Default)]
-pub struct Columns(pub(crate) Vec<Column>);
+pub struct Columns(Rc<Vec<Column>>);
 
 impl Columns {
     /// The columns that are known.
@@ -247,13 +253,23 @@ impl Columns {
         if !column.is_known() {
             return Err(protocol(format!("a column has type {}", column.code)));
         }
-        self.0.push(column);
+        Rc::make_mut(&mut self.0).push(column);
         Ok(())
     }
 
-    /// Forgets them and keeps the memory.
+    /// Forgets them and keeps the memory, if it is not shared.
     pub fn clear(&mut self) {
-        self.0.clear();
+        match Rc::get_mut(&mut self.0) {
+            Some(own) => own.clear(),
+            None => self.0 = Rc::default(),
+        }
+    }
+
+    /// The same, in memory that all statements with these columns share.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        let own = std::mem::take(Rc::make_mut(&mut self.0));
+        Self(SHARED.with(|pool| pool.share(own)))
     }
 }
 

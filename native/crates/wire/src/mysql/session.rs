@@ -161,6 +161,9 @@ impl Session {
                 "an earlier request of this session was not read to its end; open another one",
             ));
         }
+        if self.out.capacity() == 0 {
+            self.out = self.connection.handle().lend();
+        }
         self.out.clear();
         Ok(())
     }
@@ -186,11 +189,12 @@ impl Session {
         sent
     }
 
-    /// Gives the memory of a large request back.
+    /// Gives the buffer back, so that a session that waits owns none; one that has grown is kept if
+    /// it is not too large.
     #[inline]
     pub(super) fn trim(&mut self) {
-        if self.out.capacity() > KEPT_BYTES {
-            self.out = Vec::new();
+        if !(Handle::LENT_BYTES + 1..=KEPT_BYTES).contains(&self.out.capacity()) {
+            self.connection.handle().give_back(std::mem::take(&mut self.out));
         }
     }
 
@@ -273,7 +277,7 @@ impl sql::Session for Session {
         let outcome = outcome.await;
         let prepared = self.settle(outcome)?;
         let (wanted, told) = (usize::from(prepared.parameters), parameters.len());
-        let columns = preparation.columns;
+        let columns = preparation.columns.shared();
         self.statements.push(Known {
             id: prepared.id,
             parameters: Parameters::new(parameters),

@@ -1,9 +1,12 @@
 //! Requests, and the parameters of prepared statements.
 
+use std::rc::Rc;
+
 use super::bytes::put_string;
 use super::codec::{begin, finish};
 use super::protocol;
 use crate::WireError;
+use crate::pool::Pool;
 use crate::sql::{Type, Value};
 
 /// The first bytes of requests.
@@ -19,10 +22,15 @@ mod command {
 const LONGLONG: u8 = 0x08;
 const VAR_STRING: u8 = 0xFD;
 
+thread_local! {
+    static SHARED: Pool<Vec<Type>> = Pool::default();
+}
+
 /// What an execution needs to know of its statement.
 #[derive(Debug)]
 pub struct Parameters {
-    types: Vec<Type>,
+    /// Shared by all statements with these, until other values are given.
+    types: Rc<Vec<Type>>,
     /// Whether the server has been told these types.
     is_told: bool,
 }
@@ -30,7 +38,7 @@ pub struct Parameters {
 impl Parameters {
     /// Types that the server does not know yet.
     pub fn new(types: &[Type]) -> Self {
-        Self { types: types.to_vec(), is_told: false }
+        Self { types: SHARED.with(|pool| pool.share(types.to_vec())), is_told: false }
     }
 
     /// How many there are.
@@ -80,7 +88,7 @@ pub fn put_execute(
                 }
             };
             if parameters.types[place] != kind {
-                parameters.types[place] = kind;
+                Rc::make_mut(&mut parameters.types)[place] = kind;
                 parameters.is_told = false;
             }
         }

@@ -172,16 +172,14 @@ pub fn describe(out: &mut Vec<u8>, name: &str) -> Result<(), WireError> {
     })
 }
 
-/// What of a Bind message comes before the values: the unnamed portal, the statement's name, the
-/// parameters' formats (integers binary, texts as texts), their count.
+/// What of a Bind message comes between the statement's name and the values: the parameters'
+/// formats (integers binary, texts as texts), their count.
 ///
 /// # Errors
-/// `Protocol` when there is a zero byte or there are over 65,535 parameters.
-pub fn bind_head(out: &mut Vec<u8>, name: &str, parameters: &[Type]) -> Result<(), WireError> {
+/// `Protocol` when there are over 65,535 parameters.
+pub fn bind_head(out: &mut Vec<u8>, parameters: &[Type]) -> Result<(), WireError> {
     let count = u16::try_from(parameters.len())
         .map_err(|_| wrong("a statement can have 65,535 parameters at most"))?;
-    text(out, b"")?;
-    text(out, name.as_bytes())?;
     let formats = parameters.iter().map(|parameter| u16::from(*parameter == Type::Int));
     formats_of(out, formats);
     out.extend_from_slice(&count.to_be_bytes());
@@ -225,13 +223,15 @@ pub fn check(parameters: &[Type], values: &[Value<'_>]) -> Result<(), WireError>
     }
 }
 
-/// Binds values to a statement. `head` is [`bind_head`]'s, `tail` the formats of its columns.
+/// Binds values to a statement, whose name is a number. `head` is [`bind_head`]'s, `tail` the
+/// formats of its columns.
 ///
 /// # Errors
 /// As for [`check`]; and `Protocol` when the message would be too large.
 #[inline]
 pub fn bind(
     out: &mut Vec<u8>,
+    name: usize,
     head: &[u8],
     parameters: &[Type],
     values: &[Value<'_>],
@@ -240,6 +240,10 @@ pub fn bind(
     check(parameters, values)?;
     out.push(b'B');
     sized(out, |out| {
+        // The unnamed portal.
+        out.push(0);
+        number(out, name);
+        out.push(0);
         out.extend_from_slice(head);
         for value in values {
             match value {
@@ -259,6 +263,20 @@ pub fn bind(
         out.extend_from_slice(tail);
         Ok(())
     })
+}
+
+/// A number in decimal digits.
+#[inline]
+fn number(out: &mut Vec<u8>, mut rest: usize) {
+    let (mut digits, mut start) = ([0; 20], 20);
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return out.extend_from_slice(&digits[start..]);
+        }
+    }
 }
 
 /// A piece of COPY data.

@@ -17,6 +17,7 @@ mod reader;
 pub mod report;
 pub mod rows;
 pub mod scram;
+pub mod server;
 mod session;
 
 pub use codec::TransactionState;

@@ -69,7 +69,7 @@ impl Session {
     fn fill_window(&mut self, requests: &[(Statement, &[Value<'_>])]) -> Result<usize, WireError> {
         for (count, (statement, values)) in requests.iter().enumerate() {
             let before = self.out.len();
-            prepared(&self.statements, *statement)?.request(&mut self.out, values)?;
+            prepared(&self.statements, *statement)?.request(statement.0, &mut self.out, values)?;
             if self.out.len() > WINDOW_BYTES && count > 0 {
                 self.out.truncate(before);
                 return Ok(count);

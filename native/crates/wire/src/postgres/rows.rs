@@ -97,7 +97,7 @@ fn value<'m>(reader: &mut Reader<'m>) -> Result<Option<&'m [u8]>, WireError> {
 }
 
 /// How a column of a prepared statement is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Two, four or eight bytes.
     Int,

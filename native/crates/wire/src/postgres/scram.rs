@@ -1,5 +1,7 @@
 //! Proofs of a password: SCRAM-SHA-256 (RFC 5802, RFC 7677) and MD5. No channel binding.
 
+mod salted;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -69,7 +71,7 @@ impl Scram {
         if !(1..=ROUNDS_MAX).contains(&rounds) {
             return Err(unfit(&format!("{rounds} rounds; 1 to {ROUNDS_MAX} are done")));
         }
-        let salted = salted_password(&self.password, &salt, rounds);
+        let salted = salted::password(&self.password, &salt, rounds);
         let last = format!("c={},r={nonce}", BASE64.encode(HEADER));
         let whole = format!("{},{challenge},{last}", self.first);
         let mut proof = mac(&salted, &[b"Client Key"]);
@@ -135,24 +137,6 @@ fn mac(key: &[u8], parts: &[&[u8]]) -> Hash {
 
 fn xor(into: &mut Hash, other: &Hash) {
     into.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
-}
-
-/// PBKDF2 with HMAC-SHA-256 and one block: `Hi` of RFC 5802.
-fn salted_password(password: &[u8], salt: &[u8], rounds: u32) -> Hash {
-    // The key's own two hashes are made once and cloned.
-    let key = keyed(password);
-    let mut first = key.clone();
-    first.update(salt);
-    first.update(&1_u32.to_be_bytes());
-    let mut block = finish(first);
-    let mut sum = block;
-    for _ in 1..rounds {
-        let mut next = key.clone();
-        next.update(&block);
-        block = finish(next);
-        xor(&mut sum, &block);
-    }
-    sum
 }
 
 /// The answer to an MD5 request: `md5` and the hexadecimal hash of (hexadecimal hash of password

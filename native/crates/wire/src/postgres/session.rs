@@ -1,6 +1,7 @@
 //! A session: prepared statements, one write per request.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use assay_runtime::{Connection, Handle, RuntimeError};
 
@@ -10,16 +11,22 @@ use super::placeholders::numbered;
 use super::report::Report;
 use super::rows::{Kind, Row};
 use super::wrong;
+use crate::pool::Pool;
 use crate::sql::{self, Completion, Dialect, Statement, Type, Value};
 use crate::{Target, WireError};
 
 /// A buffer that has grown larger is given back after the request.
 const OUT_BYTES_KEPT: usize = 64 * 1024;
 
-/// What a session knows of a statement that it has prepared.
+thread_local! {
+    static PREPARED: Pool<Prepared> = Pool::default();
+}
+
+/// What a session knows of a statement that it has prepared. Sessions share what is the same.
+#[derive(PartialEq, Eq, Hash)]
 pub(super) struct Prepared {
     parameters: Vec<Type>,
-    /// What a Bind message says before and after its values.
+    /// What a Bind message says between the statement's name and its values, and after them.
     head: Vec<u8>,
     tail: Vec<u8>,
     /// Its columns; empty if it returns no rows.
@@ -27,10 +34,15 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Appends Bind and Execute.
+    /// Appends Bind and Execute of the statement with this name.
     #[inline]
-    pub fn request(&self, out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<(), WireError> {
-        messages::bind(out, &self.head, &self.parameters, values, &self.tail)?;
+    pub fn request(
+        &self,
+        name: usize,
+        out: &mut Vec<u8>,
+        values: &[Value<'_>],
+    ) -> Result<(), WireError> {
+        messages::bind(out, name, &self.head, &self.parameters, values, &self.tail)?;
         out.extend_from_slice(&messages::EXECUTE);
         Ok(())
     }
@@ -57,7 +69,7 @@ impl Prepared {
 pub struct Session {
     pub(super) connection: Connection,
     pub(super) out: Vec<u8>,
-    pub(super) statements: Vec<Prepared>,
+    pub(super) statements: Vec<Rc<Prepared>>,
     pub(super) completions: Vec<Completion>,
     pub(super) state: TransactionState,
     /// Whether the server waits for a request, so that the next answer is the next request's.
@@ -104,7 +116,27 @@ impl Session {
                  new one",
             ));
         }
+        if self.out.capacity() == 0 {
+            self.out = self.connection.handle().lend();
+        }
         self.out.clear();
+        Ok(())
+    }
+
+    /// Gives the buffer back, so that a session that waits owns none; one that has grown is kept if
+    /// it is not too large.
+    #[inline]
+    fn put_away(&mut self) {
+        if !(Handle::LENT_BYTES + 1..=OUT_BYTES_KEPT).contains(&self.out.capacity()) {
+            self.connection.handle().give_back(std::mem::take(&mut self.out));
+        }
+    }
+
+    /// Sends the buffer, which is the whole request.
+    #[inline]
+    async fn send_all(&mut self) -> Result<(), WireError> {
+        self.send().await?;
+        self.put_away();
         Ok(())
     }
 
@@ -154,19 +186,17 @@ impl Session {
     pub(super) fn ready(&mut self, state: TransactionState) {
         self.state = state;
         self.is_ready = true;
-        if self.out.capacity() > OUT_BYTES_KEPT {
-            self.out = Vec::new();
-        }
+        self.put_away();
     }
 }
 
 #[inline]
 pub(super) fn prepared(
-    statements: &[Prepared],
+    statements: &[Rc<Prepared>],
     statement: Statement,
 ) -> Result<&Prepared, WireError> {
-    statements
-        .get(statement.0)
+    let found = statements.get(statement.0).map(|found| &**found);
+    found
         .ok_or_else(|| wrong(format!("statement {} was not prepared in this session", statement.0)))
 }
 
@@ -247,7 +277,7 @@ impl sql::Session for Session {
         messages::parse(&mut self.out, &name, &numbered, parameters)?;
         messages::describe(&mut self.out, &name)?;
         self.out.extend_from_slice(&messages::SYNC);
-        self.send().await?;
+        self.send_all().await?;
         let (mut kinds, mut error) = (Vec::new(), None);
         let state = receive(&mut self.connection, &mut error, |message| {
             match message {
@@ -265,9 +295,10 @@ impl sql::Session for Session {
         let state = state.await?;
         self.finish(state, error)?;
         let (mut head, mut tail) = (Vec::new(), Vec::new());
-        messages::bind_head(&mut head, &name, parameters)?;
+        messages::bind_head(&mut head, parameters)?;
         messages::formats_of(&mut tail, kinds.iter().map(|kind| kind.format()));
-        self.statements.push(Prepared { parameters: parameters.to_vec(), head, tail, kinds });
+        let prepared = Prepared { parameters: parameters.to_vec(), head, tail, kinds };
+        self.statements.push(PREPARED.with(|pool| pool.share(prepared)));
         Ok(Statement(self.statements.len() - 1))
     }
 
@@ -278,9 +309,9 @@ impl sql::Session for Session {
         mut visit: impl FnMut(&Row<'_>) -> Result<(), WireError>,
     ) -> Result<Completion, WireError> {
         self.begin()?;
-        prepared(&self.statements, statement)?.request(&mut self.out, values)?;
+        prepared(&self.statements, statement)?.request(statement.0, &mut self.out, values)?;
         self.out.extend_from_slice(&messages::SYNC);
-        self.send().await?;
+        self.send_all().await?;
         let prepared = prepared(&self.statements, statement)?;
         let (mut error, mut visit_error) = (None, None);
         let (mut rows, mut completion) = (0, None);
@@ -311,7 +342,7 @@ impl sql::Session for Session {
     async fn batch(&mut self, text: &str) -> Result<Completion, WireError> {
         self.begin()?;
         messages::query(&mut self.out, text)?;
-        self.send().await?;
+        self.send_all().await?;
         self.finish_batch().await
     }
 

@@ -147,6 +147,13 @@ pub struct LoadTpcc {
     pub scale: super::TpccScale,
     #[serde(default)]
     pub waits: bool,
+    /// Waits are so many times those of the specification.
+    #[serde(default = "unscaled")]
+    pub wait_scale: f64,
+}
+
+fn unscaled() -> f64 {
+    1.0
 }
 
 /// The trade-desk. Users are connections. What is named as for `engine` means the same and has the

@@ -2,11 +2,16 @@
 
 use serde::Deserialize;
 
+use super::LoadProtocol;
+
 /// Servers of our own, on loopback.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServeRequest {
     pub kind: ServeKind,
+    /// What a stand-in speaks: `mysql` or `postgresql`.
+    #[serde(default)]
+    pub protocol: Option<LoadProtocol>,
     /// Ports to listen on; 0 takes a free one.
     #[serde(default = "any_port")]
     pub ports: Vec<u16>,
@@ -30,6 +35,8 @@ pub enum ServeKind {
     HttpFile,
     HttpProxy,
     Resp,
+    /// A stand-in for an SQL server: answers TPC-C's terminals, without data.
+    Tpcc,
 }
 
 fn any_port() -> Vec<u16> {

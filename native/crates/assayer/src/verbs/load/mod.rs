@@ -20,6 +20,7 @@ use self::unit::{Common, LoadUnit, SPUN};
 use super::{Ending, clock_response, own_build_id, result, typed};
 use crate::driver::{Unit, WorkerReport};
 use crate::failure::Failure;
+use crate::files;
 use crate::life;
 use crate::measure::{Measured, Measurement};
 use crate::output::Output;
@@ -151,16 +152,15 @@ where
     if request.check_only {
         return output.write("checked", &Checked {});
     }
-    allow_files();
+    files::allow(connections)?;
     output.write("phase", &Phase { name: "load" })?;
     let begun = Instant::now();
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         let station = Station::new(worker(request, clock)?, request.patience_s);
-        let open = opener(thread);
-        for number in (thread..connections).step_by(threads) {
-            station.add(open(station.handle(), number));
-        }
-        station.connect(life::stop_flag()).map_err(|error| Failure::Missing {
+        let (open, handle) = (opener(thread), station.handle());
+        let numbers = (thread..connections).step_by(threads);
+        let clients = numbers.map(|number| open(handle.clone(), number));
+        station.connect_all(clients, life::stop_flag()).map_err(|error| Failure::Missing {
             message: error.to_string(),
             next: "check the address, the user and the password".to_owned(),
         })?;
@@ -187,20 +187,6 @@ where
     let mut result = result(&measurement, &measured, ending)?;
     result.load = Some(load(&measured, &common, connections)?);
     output.write("result", &result)
-}
-
-/// Lets the process have as many connections as it may have at all: shells start programs with
-/// a lower limit.
-fn allow_files() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls only use the structure.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            // Refused, the old limit holds, and connections beyond it are an error that says so.
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
 }
 
 /// The client's view of its own health.

@@ -128,6 +128,12 @@ fn run_tpcc<S: Open>(
         TpccScale::Standard => tpcc_inputs::Scale::standard(asked.warehouses),
         TpccScale::Small => tpcc_inputs::Scale::small(asked.warehouses),
     };
+    let wait_scale = asked.wait_scale;
+    if !(0.0..=10.0).contains(&wait_scale) {
+        return Err(Failure::usage(format!(
+            "workload.wait_scale is {wait_scale}: must be from 0 to 10"
+        )));
+    }
     let seed = request.schedule().seed;
     let standard = tpcc_inputs::Parameters::standard(asked.warehouses, seed);
     let parameters = tpcc_inputs::Parameters { scale, has_waits: asked.waits, ..standard };
@@ -139,7 +145,7 @@ fn run_tpcc<S: Open>(
         let plan = plan.clone();
         move |handle, number| {
             let (target, plan) = (target.clone(), plan.clone());
-            async move { TpccClient::<S>::open(handle, target, &plan, number).await }
+            async move { TpccClient::<S>::open(handle, target, &plan, number, wait_scale).await }
         }
     };
     measure(request, target, &tpcc::kinds(), opener, output)

@@ -11,7 +11,7 @@ mod stock_level;
 
 use std::sync::LazyLock;
 
-use assay_wire::sql::{Completion, Session, Type, Value};
+use assay_wire::sql::{Completion, Session, Value};
 use assay_wire::{ServerErrorKind, WireError};
 use assay_workload::tpcc::draws::last_name;
 use assay_workload::tpcc::inputs::CustomerChoice;
@@ -86,8 +86,7 @@ impl<S: Session> Terminal<S> {
     /// # Errors
     /// Any of the session.
     pub async fn last_history(&mut self, thread: usize) -> Result<u64, TpccError> {
-        let text = "SELECT MAX(h_seq) FROM history WHERE h_writer = ?";
-        let statement = self.session.prepare(text, &[Type::Int]).await?;
+        let statement = self.statements.get(&mut self.session, Query::LastHistory).await?;
         // Writer 0 is who has loaded.
         let writer = Value::Int(thread as i64 + 1);
         let mut last = 0;
