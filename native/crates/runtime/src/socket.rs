@@ -50,7 +50,7 @@ impl Socket {
     pub fn poll_send(&self, bytes: &[u8]) -> Poll<Result<usize, Errno>> {
         let inner = &self.handle.0;
         let task = inner.current.get();
-        inner.poller.poll_send(self.source, self.as_fd(), bytes, &inner.buffers, task)
+        inner.poller.poll_send(self.source, self.as_fd(), bytes, task)
     }
 }
 

@@ -11,7 +11,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// Buffers, a power of two, and the size of each. More that comes at once waits in the socket.
 const BUFFERS: u16 = 128;
-pub const BUFFER_BYTES: usize = 32 * 1024;
+pub const BUFFER_BYTES: usize = 16 * 1024;
 const ENTRIES_BYTES: usize = BUFFERS as usize * size_of::<BufRingEntry>();
 /// Its number among the rings of buffers.
 pub const GROUP: u16 = 0;

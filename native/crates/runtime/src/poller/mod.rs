@@ -119,12 +119,11 @@ impl Poller {
         source: SourceId,
         file: BorrowedFd<'_>,
         bytes: &[u8],
-        buffers: &Buffers,
         task: TaskId,
     ) -> Poll<Result<usize, Errno>> {
         match self {
             Self::Epoll(epoll) => epoll.poll_send(source, file, bytes, task),
-            Self::Uring(uring) => uring.poll_send(source, file, bytes, buffers, task),
+            Self::Uring(uring) => uring.poll_send(source, file, bytes, task),
         }
     }
 

@@ -27,6 +27,8 @@ const COMPLETIONS: u32 = 4096;
 const LONG_READS: u32 = 3;
 /// Bytes sent at a time; larger messages are sent in parts.
 const SEND_BYTES_MAX: usize = 256 * 1024;
+/// Memory for what is sent that a connection keeps.
+const SEND_BYTES_KEPT: usize = 512;
 
 /// What an answer is about; with the source's number it makes the answer's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -199,7 +201,6 @@ impl Uring {
         id: SourceId,
         file: BorrowedFd<'_>,
         bytes: &[u8],
-        buffers: &Buffers,
         task: TaskId,
     ) -> Poll<Result<usize, Errno>> {
         let mut state = self.0.borrow_mut();
@@ -213,7 +214,6 @@ impl Uring {
             return Poll::Pending;
         }
         let taken = bytes.len().min(SEND_BYTES_MAX);
-        source.sending = buffers.lend();
         source.sending.extend_from_slice(&bytes[..taken]);
         source.is_sending = true;
         let (start, length) = (source.sending.as_ptr(), taken as u32);
@@ -300,7 +300,7 @@ impl State {
             let is_last = !cqueue::more(answer.flags());
             match work {
                 Work::Receive => self.received(id, &answer, is_last, buffers),
-                Work::Send => self.sent(id, answer.result(), buffers),
+                Work::Send => self.sent(id, answer.result()),
                 _ => {
                     let Some(source) = self.sources.get_mut(id) else { continue };
                     source.is_waiting_for_events = false;
@@ -359,16 +359,16 @@ impl State {
         }
     }
 
-    fn sent(&mut self, id: SourceId, result: i32, buffers: &Buffers) {
+    fn sent(&mut self, id: SourceId, result: i32) {
         let Some(source) = self.sources.get_mut(id) else { return };
-        let sent = std::mem::take(&mut source.sending);
         source.is_sending = false;
         if result < 0 {
             source.error = Some(Errno::from_raw_os_error(-result));
-        } else if (result as usize) < sent.len() {
+        } else if (result as usize) < source.sending.len() {
             source.error = Some(Errno::PIPE);
         }
-        buffers.give_back(sent);
+        source.sending.clear();
+        source.sending.shrink_to(SEND_BYTES_KEPT);
     }
 
     /// Ends the receiving, which otherwise goes on.
