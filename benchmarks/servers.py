@@ -24,7 +24,7 @@ PACKAGES = {
     "mariadb-install-db": "mariadb-server-core",
     "initdb": "postgresql", "postgres": "postgresql", "pgbench": "postgresql",
     "pg_isready": "postgresql", "psql": "postgresql", "redis-server": "redis-server",
-    "nginx": "nginx-light",
+    "nginx": "nginx-light", "openssl": "openssl",
     "redis-benchmark": "redis-tools", "redis-cli": "redis-tools",
     "sysbench": "sysbench", "wrk": "wrk",
 }  # fmt: skip
@@ -123,14 +123,32 @@ def _made(command: list[str], folder: Path) -> None:
         raise RuntimeError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
 
 
+def certificates(folder: Path) -> tuple[Path, Path, Path]:
+    """Files of a new authority, and of a certificate for 127.0.0.1 and its key."""
+    authority, certificate, key = (folder / name for name in ("ca.pem", "cert.pem", "key.pem"))
+    new = [find("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt",
+           "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]  # fmt: skip
+    _made([*new, "-keyout", "ca.key", "-out", str(authority), "-subj", "/CN=authority"], folder)
+    _made([*new, "-keyout", str(key), "-out", str(certificate), "-subj", "/CN=server",
+           "-CA", str(authority), "-CAkey", "ca.key", "-addext", "subjectAltName=IP:127.0.0.1",
+           "-addext", "basicConstraints=critical,CA:FALSE"], folder)  # fmt: skip
+    return authority, certificate, key
+
+
 @contextlib.contextmanager
-def redis() -> Iterator[Server]:
-    """Redis without persistence."""
+def redis(tls: bool = False) -> Iterator[Server]:
+    """Redis without persistence; over TLS alone, if asked for."""
     port = free_port()
     with _folder("redis") as folder:
-        command = [find("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+        options, url = ["--port", str(port)], f"redis://127.0.0.1:{port}"
+        if tls:
+            authority, certificate, key = certificates(folder)
+            options = ["--port", "0", "--tls-port", str(port), "--tls-auth-clients", "no",
+                       "--tls-cert-file", str(certificate), "--tls-key-file", str(key)]  # fmt: skip
+            url = f"rediss://127.0.0.1:{port}?sslrootcert={authority}"
+        command = [find("redis-server"), *options, "--bind", "127.0.0.1", "--save", "",
                    "--appendonly", "no", "--dir", str(folder)]  # fmt: skip
-        with _running(command, folder, port, f"redis://127.0.0.1:{port}") as server:
+        with _running(command, folder, port, url) as server:
             yield server
 
 
@@ -141,26 +159,33 @@ http {{
   access_log off; keepalive_requests 100000000; default_type application/octet-stream;
   client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
   uwsgi_temp_path uwsgi; scgi_temp_path scgi; open_file_cache max=10;
-  server {{ listen 127.0.0.1:{port} reuseport; root .; }}
+  server {{ listen 127.0.0.1:{port} {options} reuseport; root .; {files} }}
 }}
 """
 
 
 @contextlib.contextmanager
-def nginx(file_bytes: int = 512) -> Iterator[Server]:
-    """nginx with one file of a size."""
+def nginx(file_bytes: int = 512, tls: bool = False) -> Iterator[Server]:
+    """nginx with one file of a size; over TLS, if asked for."""
     port = free_port()
     with _folder("nginx") as folder:
         (folder / "file").write_bytes(b"x" * file_bytes)
-        (folder / "nginx.conf").write_text(NGINX.format(port=port))
+        options, files, url = "", "", f"http://127.0.0.1:{port}/file"
+        if tls:
+            authority, certificate, key = certificates(folder)
+            options, files = "ssl", f"ssl_certificate {certificate}; ssl_certificate_key {key};"
+            url = f"https://127.0.0.1:{port}/file#sslrootcert={authority}"
+        text = NGINX.format(port=port, options=options, files=files)
+        (folder / "nginx.conf").write_text(text)
         command = [find("nginx"), "-p", str(folder), "-c", "nginx.conf", "-e", "stderr"]
-        with _running(command, folder, port, f"http://127.0.0.1:{port}/file") as server:
+        with _running(command, folder, port, url) as server:
             yield server
 
 
 @contextlib.contextmanager
-def mariadb(buffer_pool: str = "256M") -> Iterator[Server]:
-    """MariaDB with a user `load` who has no password and may do everything with `load`."""
+def mariadb(buffer_pool: str = "256M", tls: bool = False) -> Iterator[Server]:
+    """MariaDB with a user `load` who has no password and may do everything with `load`; over TLS
+    alone, if asked for."""
     port = free_port()
     with _folder("mariadb") as folder:
         data = folder / "data"
@@ -175,7 +200,13 @@ def mariadb(buffer_pool: str = "256M") -> Iterator[Server]:
                    "--bind-address=127.0.0.1", f"--socket={folder}/socket", f"--init-file={init}",
                    f"--innodb-buffer-pool-size={buffer_pool}", "--max-connections=2000",
                    "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"]  # fmt: skip
-        with _running(command, folder, port, f"mysql://load@127.0.0.1:{port}/load") as server:
+        url = f"mysql://load@127.0.0.1:{port}/load"
+        if tls:
+            authority, certificate, key = certificates(folder)
+            command += [f"--ssl-cert={certificate}", f"--ssl-key={key}",
+                        "--require-secure-transport=ON"]  # fmt: skip
+            url += f"?sslrootcert={authority}"
+        with _running(command, folder, port, url) as server:
             _wait_for_user(server)
             yield server
 
@@ -187,8 +218,9 @@ def _wait_for_user(server: Server) -> None:
 
 
 @contextlib.contextmanager
-def postgresql() -> Iterator[Server]:
-    """PostgreSQL with a user `load` who is trusted and owns a database `load`."""
+def postgresql(tls: bool = False) -> Iterator[Server]:
+    """PostgreSQL with a user `load` who is trusted and owns a database `load`; over TLS alone, if
+    asked for."""
     port = free_port()
     with _folder("postgresql") as folder:
         data = folder / "data"
@@ -196,9 +228,17 @@ def postgresql() -> Iterator[Server]:
         command = [find("postgres"), "-D", str(data), "-p", str(port), "-k", str(folder),
                    "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=2000",
                    "-c", "synchronous_commit=off", "-c", "shared_buffers=256MB"]  # fmt: skip
-        with _running(command, folder, port, f"postgresql://load@127.0.0.1:{port}/load") as server:
+        url = f"postgresql://load@127.0.0.1:{port}/load"
+        if tls:
+            authority, certificate, key = certificates(folder)
+            command += ["-c", "ssl=on", "-c", f"ssl_cert_file={certificate}",
+                        "-c", f"ssl_key_file={key}"]  # fmt: skip
+            lines = "local all all trust\nhostssl all all 127.0.0.1/32 trust\n"
+            (data / "pg_hba.conf").write_text(lines)
+            url += f"?sslrootcert={authority}"
+        with _running(command, folder, port, url) as server:
             _ready(server)
-            _made([find("psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "load", "-d", "postgres",
+            _made([find("psql"), "-h", str(folder), "-p", str(port), "-U", "load", "-d", "postgres",
                    "-c", "CREATE DATABASE load"], folder)  # fmt: skip
             yield server
 

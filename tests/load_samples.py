@@ -10,7 +10,8 @@ NOTHING = Summary(
     server="", backend="epoll", complete=True, window_s=1.0, operations=1000, errors=0,
     errors_by_code=[],
     achieved_per_s=0.0, asked_per_s=None, latency_ns={}, service_ns={}, lateness_ns={}, by_kind={},
-    counters={}, connections=10, busiest_thread=0.1, cpu_us_per_operation=1.0, rss_bytes=0, void="",
+    counters={}, connections=10, tls=None,
+    busiest_thread=0.1, cpu_us_per_operation=1.0, rss_bytes=0, void="",
     histogram="",
 )  # fmt: skip
 

@@ -152,6 +152,8 @@ class LoadResult(Message):
     """What is said of load on a server; histograms as everywhere, in ns."""
 
     connections: int
+    tls: str | None
+    """Version and cipher suite; None without TLS."""
     service: str
     lateness: str
     cpu_us_per_operation: float

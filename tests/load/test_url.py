@@ -34,6 +34,28 @@ NOTHING: dict[str, str] = {}
             "http://host:8080/a/b?c=d",
             Target("http", "host", 8080, None, "", None, "", "/a/b?c=d"),
         ),
+        (
+            "postgresql://ann@host/shop?sslmode=require",
+            Target("postgresql", "host", 5432, None, "ann", None, "shop", "/shop?sslmode=require",
+                   "require"),
+        ),
+        (
+            "mysql://ann@host/shop?sslrootcert=/ca.pem",
+            Target("mysql", "host", 3306, None, "ann", None, "shop", "/shop?sslrootcert=/ca.pem",
+                   "verify-full", "/ca.pem"),
+        ),
+        (
+            "rediss://host/3?sslmode=verify-ca",
+            Target("redis", "host", 6379, None, "", None, "3", "/3?sslmode=verify-ca", "verify-ca"),
+        ),
+        (
+            "https://host/a?sslmode=b",
+            Target("http", "host", 443, None, "", None, "", "/a?sslmode=b", "verify-full"),
+        ),
+        (
+            "https://host/a?b=c#sslmode=require&sslrootcert=/ca.pem",
+            Target("http", "host", 443, None, "", None, "", "/a?b=c", "require", "/ca.pem"),
+        ),
     ],
 )  # fmt: skip
 def test_each_part_of_a_url_is_found(text: str, expected: Target):
@@ -59,8 +81,13 @@ def test_a_password_may_come_from_the_environment_and_is_never_shown():
         ("mysql://host:port/shop", "ort"),
         ("mysql://host/shop?sokcet=/x", "'sokcet' is not known"),
         ("127.0.0.1:3306", "is not one of"),
+        ("mysql://ann:word@host/?sslmode=on",
+         "the sslmode 'on' is not one of disable, prefer, require, verify-ca, verify-full"),
+        ("rediss://:word@host?sslmode=prefer", "'prefer' is not one of require, verify-ca"),
+        ("https://host/#ca=/x", "'ca' is not known"),
+        ("redis://host/?sslmode=require", "'sslmode' is not known"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_url_is_refused_with_the_reason_and_without_its_password(text: str, why: str):
     """What, where, what next."""
     with pytest.raises(InputError) as refused:

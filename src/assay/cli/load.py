@@ -35,7 +35,10 @@ CHECKED = {"tpcc": "consistency conditions", "trade-desk": "invariants"}
 def command(
     workload: str = typer.Argument(..., help="What to ask: redis-get, http-get, ..."),
     to: str = typer.Option(
-        ..., "--to", help="The server: mysql://, postgresql://, redis://, http://", metavar="URL"
+        ...,
+        "--to",
+        metavar="URL",
+        help="The server: mysql://, postgresql://, redis://, rediss://, http://, https://",
     ),
     set_: list[str] = typer.Option(
         [], "--set", help="An option of the workload: pipeline=16", metavar="K=V"

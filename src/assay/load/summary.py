@@ -40,6 +40,8 @@ class Summary:
     by_kind: dict[str, dict[str, float]]
     counters: dict[str, int]
     connections: int
+    tls: str | None
+    """Version and cipher suite; None without TLS."""
     busiest_thread: float
     cpu_us_per_operation: float
     rss_bytes: int
@@ -77,6 +79,7 @@ class Summary:
             },
             counters=result.counters,
             connections=load.connections,
+            tls=load.tls,
             busiest_thread=health.busiest_thread or 0.0,
             cpu_us_per_operation=load.cpu_us_per_operation,
             rss_bytes=result.memory.rss_bytes or 0,
@@ -115,7 +118,7 @@ def summary_lines(summary: Summary) -> list[Line]:
     lines = [
         Line(
             f"{summary.operations} operations in {summary.window_s:.1f} s over "
-            f"{summary.connections} connections to {summary.server}: "
+            f"{summary.connections} connections to {summary.server}{_over(summary)}: "
             f"{format_quantity(summary.achieved_per_s, 'op/s')}{_asked(summary)}"
         )
     ]
@@ -142,6 +145,10 @@ def summary_lines(summary: Summary) -> list[Line]:
         )
     )
     return [*lines, _verdict(summary)]
+
+
+def _over(summary: Summary) -> str:
+    return "" if summary.tls is None else f" over {summary.tls}"
 
 
 def _asked(summary: Summary) -> str:

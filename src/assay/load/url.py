@@ -4,7 +4,10 @@
     postgresql://user:password@host:5432/database   postgresql://user@/database?host=/run/dir
     redis://:password@host:6379/0                   redis://?socket=/run/redis.sock
     http://host:8080/path                           http://host/path?socket=...  is a query of HTTP
+    rediss://host:6379/0                            https://host/path  both over TLS from the start
 
+`sslmode` and `sslrootcert` say how TLS is spoken, as of PostgreSQL: options of the query, and of
+what follows a `#` for https, whose query is the server's.
 A password in a URL is seen by everybody who may list processes: `ASSAY_PASSWORD`
 in the environment is taken where the URL has none. Parts are percent-decoded.
 """
@@ -19,8 +22,14 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from assay._errors import InputError
 
-PORTS = {"mysql": 3306, "postgresql": 5432, "redis": 6379, "http": 80}
-ALIASES = {"mariadb": "mysql", "postgres": "postgresql", "valkey": "redis"}
+PORTS = {
+    "mysql": 3306, "postgresql": 5432, "redis": 6379, "rediss": 6379, "http": 80, "https": 443
+}  # fmt: skip
+ALIASES = {"mariadb": "mysql", "postgres": "postgresql", "valkey": "redis", "valkeys": "rediss"}
+SECURE = {"rediss": "redis", "https": "http"}
+"""What is spoken over TLS from the start."""
+SSLMODES = ("disable", "prefer", "require", "verify-ca", "verify-full")
+SECURE_SSLMODES = SSLMODES[2:]
 USERS = {"mysql": "root", "postgresql": "postgres"}
 POSTGRESQL_SOCKET = ".s.PGSQL.{port}"
 PASSWORD_VARIABLE = "ASSAY_PASSWORD"
@@ -39,10 +48,14 @@ class Target:
     database: str = ""
     path: str = "/"
     """What is asked for, of HTTP."""
+    sslmode: str = "disable"
+    sslrootcert: str | None = None
+    """A PEM file of the authorities to trust; None for those that the system trusts."""
 
     def request(self) -> dict[str, Any]:
         """The target of a request to `assayer load`."""
-        names = ("protocol", "host", "port", "socket", "user", "password", "database")
+        names = ("protocol", "host", "port", "socket", "user", "password", "database",
+                 "sslmode", "sslrootcert")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
@@ -58,15 +71,19 @@ def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Target
         port = parts.port
     except ValueError as error:
         raise _refused(_shown(text), str(error)) from error
-    protocol = ALIASES.get(parts.scheme, parts.scheme)
-    if protocol not in PORTS:
+    scheme = ALIASES.get(parts.scheme, parts.scheme)
+    protocol = SECURE.get(scheme, scheme)
+    if scheme not in PORTS:
         known = ", ".join(sorted(PORTS))
         raise _refused(_shown(text), f"the scheme {parts.scheme!r} is not one of {known}")
     password = None if parts.password is None else unquote(parts.password)
     if password is None:
         password = environment.get(PASSWORD_VARIABLE)
-    port = port or PORTS[protocol]
-    socket = None if protocol == "http" else _socket(text, protocol, parts, port)
+    port = port or PORTS[scheme]
+    options = _options(text, scheme, parts)
+    socket = options.get("socket")
+    if (folder := options.get("host")) is not None:
+        socket = f"{folder.rstrip('/')}/{POSTGRESQL_SOCKET.format(port=port)}"
     if socket is None and not parts.hostname:
         raise _refused(_shown(text), "it names neither a host nor a socket")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -79,18 +96,37 @@ def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Target
         password=password,
         database="" if protocol == "http" else unquote(parts.path.lstrip("/")),
         path=path,
+        sslmode=_sslmode(text, scheme, options),
+        sslrootcert=options.get("sslrootcert"),
     )
 
 
-def _socket(text: str, protocol: str, parts: SplitResult, port: int) -> str | None:
-    options = parse_qs(parts.query, keep_blank_values=True)
-    known = {"socket", "host"} if protocol == "postgresql" else {"socket"}
-    for name in options.keys() - known:
+OPTIONS = {
+    "mysql": {"socket", "sslmode", "sslrootcert"},
+    "postgresql": {"socket", "host", "sslmode", "sslrootcert"},
+    "redis": {"socket"}, "rediss": {"sslmode", "sslrootcert"},
+    "http": set(), "https": {"sslmode", "sslrootcert"},
+}  # fmt: skip
+
+
+def _options(text: str, scheme: str, parts: SplitResult) -> dict[str, str]:
+    """The query is HTTP's own; what follows a # goes to no server."""
+    written = {"http": "", "https": parts.fragment}.get(scheme, parts.query)
+    options = parse_qs(written, keep_blank_values=True)
+    for name in sorted(options.keys() - OPTIONS[scheme]):
         raise _refused(_shown(text), f"the option {name!r} is not known")
-    folder = options.get("host", [None])[-1]
-    if folder is not None:
-        return f"{folder.rstrip('/')}/{POSTGRESQL_SOCKET.format(port=port)}"
-    return options.get("socket", [None])[-1]
+    return {name: values[-1] for name, values in options.items()}
+
+
+def _sslmode(text: str, scheme: str, options: Mapping[str, str]) -> str:
+    """Nobody speaks TLS unasked, and who names an authority or a scheme with TLS means it."""
+    checked = scheme in SECURE or "sslrootcert" in options
+    mode = options.get("sslmode", "verify-full" if checked else "disable")
+    known = SECURE_SSLMODES if scheme in SECURE else SSLMODES
+    if mode not in known:
+        why = f"the sslmode {mode!r} is not one of {', '.join(known)}"
+        raise _refused(_shown(text), why)
+    return mode
 
 
 def _shown(text: str) -> str:

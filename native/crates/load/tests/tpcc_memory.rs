@@ -84,7 +84,7 @@ struct Place {
 impl Place {
     fn new(address: &Address) -> Self {
         let (user, database) = ("x".to_owned(), "y".to_owned());
-        let target = Target { address: address.clone(), user, password: None, database };
+        let target = Target { address: address.clone(), user, password: None, database, tls: None };
         Self { target, plan: Plan::new(Parameters::standard(10, 7)).unwrap() }
     }
 

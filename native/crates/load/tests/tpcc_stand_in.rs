@@ -44,7 +44,7 @@ fn stand_in<S: Open>(flavour: Flavour) -> S {
         panic!("{ended}");
     });
     let (user, database) = ("anybody".to_owned(), "anywhere".to_owned());
-    let target = Target { address, user, password: None, database };
+    let target = Target { address, user, password: None, database, tls: None };
     block_on(S::open(&handle, &target)).unwrap()
 }
 

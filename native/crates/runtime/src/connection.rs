@@ -10,6 +10,7 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
 use crate::input::Input;
 use crate::socket::Socket;
+use crate::tls::Tls;
 use crate::{Address, Handle, RuntimeError};
 
 /// How much went through a connection.
@@ -26,8 +27,9 @@ pub struct Traffic {
 /// What was received and not consumed is `input`. While it is empty the connection owns no buffer.
 pub struct Connection {
     socket: Socket,
-    input: Input,
+    pub(crate) input: Input,
     traffic: Traffic,
+    pub(crate) tls: Option<Box<Tls>>,
 }
 
 impl Connection {
@@ -69,7 +71,7 @@ impl Connection {
     /// Takes over a connected socket that does not block.
     pub(crate) fn of(handle: &Handle, socket: OwnedFd) -> Result<Self, RuntimeError> {
         let socket = Socket::new(handle, socket)?;
-        Ok(Self { socket, input: Input::default(), traffic: Traffic::default() })
+        Ok(Self { socket, input: Input::default(), traffic: Traffic::default(), tls: None })
     }
 
     /// The worker that drives it.
@@ -95,32 +97,42 @@ impl Connection {
     /// Waits until there are more bytes than before, and adds them to the input.
     ///
     /// # Errors
-    /// `Closed` when the peer has closed, `Broken` when reading failed.
+    /// `Closed` when the peer has closed, `Broken` when reading failed; `Tls` where that is spoken.
     pub async fn more(&mut self) -> Result<(), RuntimeError> {
-        poll_fn(|_| self.poll_more()).await
+        poll_fn(|_| if self.tls.is_some() { self.poll_more_tls() } else { self.poll_more_plain() })
+            .await
     }
 
-    fn poll_more(&mut self) -> Poll<Result<(), RuntimeError>> {
-        self.socket.poll_read(&mut self.input).map(|read| match read {
-            Ok(0) => Err(RuntimeError::Closed),
-            Ok(bytes) => {
-                self.traffic.received += bytes as u64;
-                Ok(())
-            }
-            Err(errno) => Err(broken(errno)),
-        })
+    pub(crate) fn poll_more_plain(&mut self) -> Poll<Result<(), RuntimeError>> {
+        receive(&self.socket, &mut self.traffic, &mut self.input)
+    }
+
+    /// Adds what comes to another input than its own.
+    pub(crate) fn poll_into(&mut self, input: &mut Input) -> Poll<Result<(), RuntimeError>> {
+        receive(&self.socket, &mut self.traffic, input)
     }
 
     /// Sends everything. Waits while the peer does not read.
     ///
     /// # Errors
-    /// `Closed` or `Broken`.
+    /// `Closed` or `Broken`; `Tls` where that is spoken.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<(), RuntimeError> {
         let mut sent = 0;
-        poll_fn(|_| self.poll_send(bytes, &mut sent)).await
+        poll_fn(|_| {
+            if self.tls.is_some() {
+                self.poll_send_tls(bytes, &mut sent)
+            } else {
+                self.poll_send_plain(bytes, &mut sent)
+            }
+        })
+        .await
     }
 
-    fn poll_send(&mut self, bytes: &[u8], sent: &mut usize) -> Poll<Result<(), RuntimeError>> {
+    pub(crate) fn poll_send_plain(
+        &mut self,
+        bytes: &[u8],
+        sent: &mut usize,
+    ) -> Poll<Result<(), RuntimeError>> {
         while *sent < bytes.len() {
             match ready!(self.socket.poll_send(&bytes[*sent..])) {
                 Ok(count) => {
@@ -133,7 +145,7 @@ impl Connection {
         Poll::Ready(Ok(()))
     }
 
-    /// How much went through.
+    /// How much went through the socket, with what TLS adds.
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
@@ -153,8 +165,24 @@ impl AsFd for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.say_goodbye();
         self.input.release(&self.socket.handle().0.buffers);
     }
+}
+
+fn receive(
+    socket: &Socket,
+    traffic: &mut Traffic,
+    input: &mut Input,
+) -> Poll<Result<(), RuntimeError>> {
+    socket.poll_read(input).map(|read| match read {
+        Ok(0) => Err(RuntimeError::Closed),
+        Ok(bytes) => {
+            traffic.received += bytes as u64;
+            Ok(())
+        }
+        Err(errno) => Err(broken(errno)),
+    })
 }
 
 fn socket_for(address: &Address) -> Result<OwnedFd, Errno> {

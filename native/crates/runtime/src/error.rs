@@ -29,6 +29,32 @@ pub enum RuntimeError {
         /// Why.
         source: io::Error,
     },
+    /// The server's certificate does not prove what it has to.
+    #[error("the certificate of {host} is not trusted: {why}; next: {next}")]
+    Untrusted {
+        /// The server's name, as given.
+        host: String,
+        /// Why.
+        why: String,
+        /// What helps.
+        next: &'static str,
+    },
+    /// TLS could not be begun, or came to an end that it should not.
+    #[error("TLS with {host} failed: {why}")]
+    Tls {
+        /// The server's name, as given.
+        host: String,
+        /// Why.
+        why: String,
+    },
+    /// There is nobody whose certificates could be trusted.
+    #[error("no certificates of authorities in {place}: {why}; next: give sslrootcert=FILE in PEM")]
+    Authorities {
+        /// The file.
+        place: String,
+        /// Why.
+        why: String,
+    },
     /// The kernel refused something that the loop needs.
     #[error("{call} failed: {source}")]
     Os {

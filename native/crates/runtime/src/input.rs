@@ -40,6 +40,10 @@ impl Input {
         &self.buffer[self.start..]
     }
 
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..]
+    }
+
     /// # Panics
     /// When there are fewer bytes.
     #[inline]
@@ -74,15 +78,9 @@ impl Input {
         &mut self.buffer
     }
 
-    /// Takes bytes over, with their memory where there are none yet.
-    pub fn append(&mut self, more: Vec<u8>, buffers: &Buffers) {
-        if self.bytes().is_empty() {
-            self.release(buffers);
-            self.buffer = more;
-            return;
-        }
-        let room = self.with_room(buffers);
-        room.extend_from_slice(&more);
-        buffers.give_back(more);
+    /// Takes bytes over with their memory; there are none yet.
+    pub fn replace(&mut self, bytes: Vec<u8>, buffers: &Buffers) {
+        self.release(buffers);
+        self.buffer = bytes;
     }
 }

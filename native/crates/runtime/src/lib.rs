@@ -37,6 +37,8 @@ mod poller;
 mod slab;
 mod socket;
 mod time;
+mod tls;
+mod trust;
 mod worker;
 
 pub use address::Address;
@@ -46,4 +48,5 @@ pub use gate::Gate;
 pub use listener::Listener;
 pub use poller::Backend;
 pub use time::{Elapsed, deadline, sleep_until};
+pub use trust::{Proof, TlsConfig};
 pub use worker::{Handle, Worker};

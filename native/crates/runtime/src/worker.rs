@@ -247,12 +247,11 @@ impl Worker {
         let next = inner.timers.borrow().peek().map_or(u64::MAX, |next| next.0.0).min(until);
         let left_ns = inner.clock.ns_between(now, next).min(SLEEP_NS_MAX);
         let sleep_ns = left_ns.saturating_sub(self.oversleep_ns.get());
-        let has_news =
-            match inner.poller.wait(sleep_ns, &inner.buffers, &mut inner.ready.borrow_mut()) {
-                Ok(has_news) => has_news,
-                Err(Errno::INTR) => return Ok(()),
-                Err(errno) => return Err(RuntimeError::os("waiting for events")(errno)),
-            };
+        let has_news = match inner.poller.wait(sleep_ns, &mut inner.ready.borrow_mut()) {
+            Ok(has_news) => has_news,
+            Err(Errno::INTR) => return Ok(()),
+            Err(errno) => return Err(RuntimeError::os("waiting for events")(errno)),
+        };
         if !has_news {
             let took = inner.clock.ticks().saturating_sub(now);
             if sleep_ns > 0 {
@@ -278,8 +277,7 @@ impl Drop for Worker {
         let tasks = self.handle.0.tasks.replace(Slab::new());
         // Not while the slab is borrowed: tasks may use their worker when they are dropped.
         drop(tasks);
-        let inner = &self.handle.0;
-        inner.poller.finish(&inner.buffers);
+        self.handle.0.poller.finish();
     }
 }
 

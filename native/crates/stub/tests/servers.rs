@@ -52,7 +52,7 @@ async fn http(handle: &Handle, address: &Address) -> HttpSession {
 
 async fn resp(handle: &Handle, address: &Address) -> RespSession {
     let (user, database) = (String::new(), String::new());
-    let target = Target { address: address.clone(), user, password: None, database };
+    let target = Target { address: address.clone(), user, password: None, database, tls: None };
     RespSession::open(handle, &target).await.unwrap()
 }
 

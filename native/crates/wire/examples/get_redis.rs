@@ -39,7 +39,7 @@ fn main() -> Result<(), common::Failure> {
     let depth = common::argument(3, 1)?;
     let address = Address::tcp("127.0.0.1", port)?;
     let (user, database) = (String::new(), String::new());
-    let target = Rc::new(Target { address, user, password: None, database });
+    let target = Rc::new(Target { address, user, password: None, database, tls: None });
     let (worker, done) = (common::worker()?, Rc::new(Cell::new(0)));
     for _ in 0..common::CONNECTIONS {
         let asking = ask(worker.handle(), Rc::clone(&target), depth, Rc::clone(&done));

@@ -68,7 +68,8 @@ fn main() {
         Err(_) => Address::unix(place),
     };
     let password = std::env::var("MYSQL_PWD").ok();
-    let target = Target { address, user: user.clone(), password, database: database.clone() };
+    let target =
+        Target { address, user: user.clone(), password, database: database.clone(), tls: None };
     let rows: u64 = rows.parse().unwrap();
     let seconds: u64 = rest.first().map_or(5, |seconds| seconds.parse().unwrap());
 

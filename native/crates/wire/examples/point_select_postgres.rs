@@ -64,7 +64,7 @@ fn main() {
     };
     let address = place.parse::<SocketAddr>().map_or_else(|_| Address::unix(place), Address::Tcp);
     let (user, database) = (user.clone(), "postgres".to_owned());
-    let target = Target { address, user, password: None, database };
+    let target = Target { address, user, password: None, database, tls: None };
     let seconds: u64 = seconds.parse().expect("a number of seconds");
     let connections: u64 = rest.first().map_or(50, |count| count.parse().expect("a number"));
 

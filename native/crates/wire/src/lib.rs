@@ -19,4 +19,4 @@ pub mod sql;
 pub mod target;
 
 pub use error::{ServerErrorKind, WireError};
-pub use target::Target;
+pub use target::{Target, Tls};

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use assay_runtime::Address;
+use assay_runtime::{Address, Connection, RuntimeError, TlsConfig};
+
+use crate::WireError;
 
 /// What a session needs to know to log in.
 #[derive(Clone)]
@@ -15,12 +17,51 @@ pub struct Target {
     pub password: Option<String>,
     /// The database to work in, or its number; empty for the server's default.
     pub database: String,
+    /// TLS; none to speak without.
+    pub tls: Option<Tls>,
 }
+
+/// TLS with a server.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// How it is spoken. Says what was agreed on once somebody has logged in.
+    pub config: TlsConfig,
+    /// The server's name or address, as it stands in its certificate.
+    pub host: String,
+    /// Whether to go on without where the server of MySQL's or PostgreSQL's protocol has none.
+    pub is_optional: bool,
+}
+
+impl Target {
+    /// The TLS that is to be spoken: none over a Unix socket, where nobody reads along.
+    pub(crate) fn encryption(&self) -> Option<&Tls> {
+        self.tls.as_ref().filter(|_| matches!(self.address, Address::Tcp(_)))
+    }
+}
+
+impl Tls {
+    /// Speaks TLS from now on.
+    pub(crate) async fn start(&self, connection: &mut Connection) -> Result<(), WireError> {
+        Ok(connection.start_tls(&self.config, &self.host).await?)
+    }
+
+    /// What to do about a server that has no TLS.
+    pub(crate) fn do_without(&self) -> Result<(), WireError> {
+        if self.is_optional {
+            return Ok(());
+        }
+        let why = "the server has none; next: turn it on there, or give sslmode=disable".to_owned();
+        Err(RuntimeError::Tls { host: self.host.clone(), why }.into())
+    }
+}
+
+/// What helps where a server lets nobody in without TLS.
+pub(crate) const GIVE_SSLMODE: &str = "; next: give sslmode=require, verify-ca or verify-full";
 
 impl fmt::Debug for Target {
     /// Without the password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, user, password, database } = self;
+        let Self { address, user, password, database, tls } = self;
         let password = password.as_ref().map(|_| "***");
         formatter
             .debug_struct("Target")
@@ -28,6 +69,7 @@ impl fmt::Debug for Target {
             .field("user", user)
             .field("password", &password)
             .field("database", database)
+            .field("tls", tls)
             .finish()
     }
 }

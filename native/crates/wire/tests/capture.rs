@@ -74,6 +74,7 @@ fn mariadb() {
             user: user.to_owned(),
             password: Some(password.to_owned()),
             database: database.to_owned(),
+            tls: None,
         };
         // The second is asked to prove herself in another way, which is not built in.
         for (user, name) in [("native", "login-refused"), ("socket", "login-switched")] {

@@ -39,6 +39,7 @@ fn native(database: &str) -> Target {
         user: "native".to_owned(),
         password: Some("se cret".to_owned()),
         database: database.to_owned(),
+        tls: None,
     }
 }
 

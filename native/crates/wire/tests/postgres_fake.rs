@@ -8,10 +8,10 @@ mod postgres_messages;
 
 use std::net::Ipv4Addr;
 
-use assay_runtime::{Address, Connection, Handle, Listener, RuntimeError};
+use assay_runtime::{Address, Connection, Handle, Listener, Proof, RuntimeError, TlsConfig};
 use assay_wire::postgres::{Row, Session, TransactionState};
 use assay_wire::sql::{Completion, Row as _, Session as _, Type, Value};
-use assay_wire::{Target, WireError};
+use assay_wire::{Target, Tls, WireError};
 use postgres_loop::run;
 use postgres_messages as server;
 
@@ -35,7 +35,7 @@ fn serve(handle: &Handle, answers: Vec<Vec<u8>>) -> Target {
         }
     });
     let (user, database) = ("me".to_owned(), String::new());
-    Target { address, user, password: Some("pencil".to_owned()), database }
+    Target { address, user, password: Some("pencil".to_owned()), database, tls: None }
 }
 
 /// Reads messages up to the one that waits for an answer; false if there is none any more.
@@ -198,6 +198,25 @@ fn an_answer_that_fits_no_request_ends_the_session() {
             let error = session.run(statement, &[Value::Int(5)], |_| Ok(())).await.unwrap_err();
             assert!(error.to_string().contains(word), "{error}");
             assert!(matches!(error, WireError::Protocol { .. }));
+        }
+    });
+}
+
+#[test]
+fn who_wants_tls_does_not_log_in_without_whatever_the_server_answers() {
+    run(|handle| async move {
+        for (answer, is_optional, why) in [
+            (&b"Eno more processes\n\0"[..], false, "request for TLS: no more processes"),
+            (b"Eno more processes\n\0", true, "request for TLS: no more processes"),
+            (b"HTTP/1.1 400 Bad Request\r\n", false, "is this a PostgreSQL server?"),
+            (b"N", false, "the server has none"),
+            (b"S\x15", false, "TLS with localhost failed"),
+        ] {
+            let target = serve(&handle, vec![answer.to_vec(), server::welcome()]);
+            let config = TlsConfig::new(Proof::Nothing, None).unwrap();
+            let tls = Some(Tls { config, host: "localhost".to_owned(), is_optional });
+            let told = Session::open(&handle, &Target { tls, ..target }).await.err().unwrap();
+            assert!(told.to_string().contains(why), "{told}");
         }
     });
 }

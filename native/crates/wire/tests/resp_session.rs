@@ -45,7 +45,7 @@ fn code(error: Option<WireError>) -> String {
 
 fn at(address: Address, password: Option<&str>) -> Target {
     let password = password.map(str::to_owned);
-    Target { address, user: String::new(), password, database: String::new() }
+    Target { address, user: String::new(), password, database: String::new(), tls: None }
 }
 
 #[test]

@@ -279,6 +279,8 @@ pub struct RunResult {
 #[derive(Clone, Serialize)]
 pub struct Load {
     pub connections: usize,
+    /// Version and cipher suite; none without TLS.
+    pub tls: Option<String>,
     pub service: String,
     pub lateness: String,
     pub cpu_us_per_operation: f64,

@@ -129,15 +129,10 @@ impl Poller {
 
     /// Hands over what there is to do, waits for news, and adds who has any to `ready`; false if
     /// there were none.
-    pub fn wait(
-        &self,
-        sleep_ns: u64,
-        buffers: &Buffers,
-        ready: &mut Vec<TaskId>,
-    ) -> Result<bool, Errno> {
+    pub fn wait(&self, sleep_ns: u64, ready: &mut Vec<TaskId>) -> Result<bool, Errno> {
         match self {
             Self::Epoll(epoll) => epoll.wait(sleep_ns, ready),
-            Self::Uring(uring) => uring.wait(sleep_ns, buffers, ready),
+            Self::Uring(uring) => uring.wait(sleep_ns, ready),
         }
     }
 
@@ -149,9 +144,9 @@ impl Poller {
     }
 
     /// Ends whatever is under way.
-    pub fn finish(&self, buffers: &Buffers) {
+    pub fn finish(&self) {
         if let Self::Uring(uring) = self {
-            uring.finish(buffers);
+            uring.finish();
         }
     }
 }

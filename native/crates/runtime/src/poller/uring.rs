@@ -27,8 +27,8 @@ const COMPLETIONS: u32 = 4096;
 const LONG_READS: u32 = 3;
 /// Bytes sent at a time; larger messages are sent in parts.
 const SEND_BYTES_MAX: usize = 256 * 1024;
-/// Memory for what is sent that a connection keeps.
-const SEND_BYTES_KEPT: usize = 512;
+/// Memory that a connection keeps for what is sent, and for what has come.
+const BYTES_KEPT: usize = 512;
 
 /// What an answer is about; with the source's number it makes the answer's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -147,9 +147,14 @@ impl Uring {
         let Some(source) = state.sources.get_mut(id) else { return Poll::Pending };
         source.task = Some(task);
         if !source.received.is_empty() {
-            let received = std::mem::take(&mut source.received);
-            let bytes = received.len();
-            input.append(received, buffers);
+            let bytes = source.received.len();
+            if bytes > BYTES_KEPT && input.bytes().is_empty() {
+                input.replace(std::mem::take(&mut source.received), buffers);
+            } else {
+                input.with_room(buffers).extend_from_slice(&source.received);
+                source.received.clear();
+                source.received.shrink_to(BYTES_KEPT);
+            }
             return Poll::Ready(Ok(bytes));
         }
         if source.is_ended {
@@ -224,15 +229,10 @@ impl Uring {
         Poll::Ready(Ok(taken))
     }
 
-    pub fn wait(
-        &self,
-        sleep_ns: u64,
-        buffers: &Buffers,
-        ready: &mut Vec<TaskId>,
-    ) -> Result<bool, Errno> {
+    pub fn wait(&self, sleep_ns: u64, ready: &mut Vec<TaskId>) -> Result<bool, Errno> {
         let mut state = self.0.borrow_mut();
         state.enter(sleep_ns)?;
-        Ok(state.take_answers(buffers, ready))
+        Ok(state.take_answers(ready))
     }
 
     pub fn flush(&self) {
@@ -241,10 +241,10 @@ impl Uring {
     }
 
     /// Ends whatever is under way; sources that nobody uses any more are closed.
-    pub fn finish(&self, buffers: &Buffers) {
+    pub fn finish(&self) {
         let mut state = self.0.borrow_mut();
         state.cancel_all();
-        state.take_answers(buffers, &mut Vec::new());
+        state.take_answers(&mut Vec::new());
     }
 }
 
@@ -288,7 +288,7 @@ impl State {
         }
     }
 
-    fn take_answers(&mut self, buffers: &Buffers, ready: &mut Vec<TaskId>) -> bool {
+    fn take_answers(&mut self, ready: &mut Vec<TaskId>) -> bool {
         let mut has_any = false;
         while let Some(answer) = self.next_answer() {
             has_any = true;
@@ -299,7 +299,7 @@ impl State {
             }
             let is_last = !cqueue::more(answer.flags());
             match work {
-                Work::Receive => self.received(id, &answer, is_last, buffers),
+                Work::Receive => self.received(id, &answer, is_last),
                 Work::Send => self.sent(id, answer.result()),
                 _ => {
                     let Some(source) = self.sources.get_mut(id) else { continue };
@@ -329,7 +329,7 @@ impl State {
         }
     }
 
-    fn received(&mut self, id: SourceId, answer: &cqueue::Entry, is_last: bool, buffers: &Buffers) {
+    fn received(&mut self, id: SourceId, answer: &cqueue::Entry, is_last: bool) {
         let Some(source) = self.sources.get_mut(id) else { return };
         source.is_receiving = !is_last;
         match answer.result() {
@@ -337,9 +337,6 @@ impl State {
             result if result > 0 => {
                 let Some(number) = cqueue::buffer_select(answer.flags()) else { return };
                 if source.closed.is_none() {
-                    if source.received.capacity() == 0 {
-                        source.received = buffers.lend();
-                    }
                     source.received.extend_from_slice(self.memory.bytes(number, result as usize));
                 }
                 self.memory.give_back(number);
@@ -368,7 +365,7 @@ impl State {
             source.error = Some(Errno::PIPE);
         }
         source.sending.clear();
-        source.sending.shrink_to(SEND_BYTES_KEPT);
+        source.sending.shrink_to(BYTES_KEPT);
     }
 
     /// Ends the receiving, which otherwise goes on.

@@ -31,7 +31,10 @@ impl Session {
     /// # Errors
     /// `Runtime` when nobody answers.
     pub async fn open(handle: &Handle, target: &HttpTarget) -> Result<Self, WireError> {
-        let connection = Connection::open(handle, target.address()).await?;
+        let mut connection = Connection::open(handle, target.address()).await?;
+        if let Some(tls) = target.tls() {
+            tls.start(&mut connection).await?;
+        }
         let heads = HeadReader::default();
         Ok(Self { connection, request: target.request(), heads, is_open: true })
     }
@@ -99,7 +102,11 @@ impl Session {
                 return Ok(counted);
             }
             match self.connection.more().await {
-                Err(RuntimeError::Closed) if reader.ends_with_connection() => return Ok(counted),
+                Err(RuntimeError::Closed)
+                    if reader.ends_with_connection() && !self.connection.is_cut_off() =>
+                {
+                    return Ok(counted);
+                }
                 result => result?,
             }
         }

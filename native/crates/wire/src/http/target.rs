@@ -2,12 +2,15 @@
 
 use assay_runtime::Address;
 
+use crate::Tls;
+
 /// A file of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct HttpTarget {
     address: Address,
     host: String,
     path: String,
+    tls: Option<Tls>,
 }
 
 /// A target that no request can name.
@@ -40,7 +43,16 @@ impl HttpTarget {
         if !path.starts_with('/') || !is_visible(&path) {
             return Err(BadTarget::Path(path));
         }
-        Ok(Self { address, host, path })
+        Ok(Self { address, host, path, tls: None })
+    }
+
+    /// The same over TLS, from the start.
+    pub fn with_tls(self, tls: Option<Tls>) -> Self {
+        Self { tls, ..self }
+    }
+
+    pub(super) fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
     }
 
     /// Where the server is.

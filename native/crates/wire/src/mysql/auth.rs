@@ -9,16 +9,19 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
 /// Random bytes of the two methods that hash.
-const SCRAMBLE_BYTES: usize = 20;
+pub const SCRAMBLE_BYTES: usize = 20;
 /// Random bytes of the method that signs.
 const NONCE_BYTES: usize = 32;
+
+/// What asks a server of `caching_sha2_password` for its public key.
+pub const PUBLIC_KEY_PLEASE: u8 = 2;
 
 /// A way to prove that one knows a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `mysql_native_password`: SHA-1, twice.
     Native,
-    /// `caching_sha2_password`: SHA-256, or the password itself where nobody listens.
+    /// `caching_sha2_password`: SHA-256, or the password itself, under RSA where others listen.
     CachingSha2,
     /// `client_ed25519` of `MariaDB`: a signature.
     Ed25519,
@@ -59,9 +62,11 @@ impl Method {
             Self::CachingSha2 => Ok(caching_sha2(password, first(scramble)?).to_vec()),
             Self::Ed25519 => Ok(ed25519(password, first::<NONCE_BYTES>(scramble)?).to_vec()),
             Self::Clear if is_private => Ok(clear(password)),
-            Self::Clear => Err("the server wants the password in the clear, which is sent over a \
-                                Unix socket only"
-                .to_owned()),
+            Self::Clear => {
+                Err("the server wants the password in the clear, which is sent over TLS \
+                                (give sslmode=require) or a Unix socket only"
+                    .to_owned())
+            }
         }
     }
 }
@@ -183,7 +188,7 @@ mod tests {
         assert_eq!(Method::Native.proof("", &[], false), Ok(Vec::new()));
         assert_eq!(Method::CachingSha2.proof("", &[], false), Ok(vec![0]));
         assert_eq!(Method::Clear.proof("p", &[], true), Ok(b"p\0".to_vec()));
-        assert!(Method::Clear.proof("p", &[], false).unwrap_err().contains("Unix socket"));
+        assert!(Method::Clear.proof("p", &[], false).unwrap_err().contains("Unix socket only"));
     }
 
     #[test]

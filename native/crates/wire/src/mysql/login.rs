@@ -5,9 +5,11 @@ use assay_runtime::{Address, Connection};
 use super::answer::Shape;
 use super::auth::{self, Method};
 use super::codec::{Next, Packets, begin, finish};
-use super::packets::{Greeting, Login, Turn, capability};
+use super::packets::{Greeting, Login, Turn, capability, put_head};
 use super::protocol;
+use super::public_key::sealed;
 use super::session::Features;
+use crate::target::GIVE_SSLMODE;
 use crate::{Target, WireError};
 
 /// What is asked of every server.
@@ -23,6 +25,8 @@ const ASKED: u64 = capability::FOUND_ROWS
 /// What cannot be done without.
 const NEEDED: u64 =
     capability::PROTOCOL_41 | capability::SECURE_CONNECTION | capability::PLUGIN_AUTH;
+const MAYBE_TLS: &str =
+    "; next: check the password, or give sslmode=require if nobody is let in without TLS";
 /// The most packets that a login is let take.
 const TURNS_MAX: usize = 10;
 
@@ -68,8 +72,20 @@ pub(super) async fn log_in(
 ) -> Result<Entrance, WireError> {
     let greeting =
         receive(connection, packets, |payload| Greeting::read(payload).map(Some)).await?;
-    let capabilities = agreed(&greeting, target, features)?;
-    let mut dialogue = Dialogue::new(target, &greeting);
+    let mut capabilities = agreed(&greeting, target, features)?;
+    if let Some(tls) = target.encryption() {
+        if greeting.capabilities & capability::SSL == 0 {
+            tls.do_without()?;
+        } else {
+            capabilities |= capability::SSL;
+            let mut request = Vec::new();
+            put_head(&mut request, capabilities);
+            say(connection, packets, &request).await?;
+            tls.start(connection).await?;
+        }
+    }
+    let is_private = connection.is_encrypted() || matches!(target.address, Address::Unix(_));
+    let mut dialogue = Dialogue::new(target, &greeting, is_private);
     let login = Login {
         capabilities,
         user: &target.user,
@@ -142,23 +158,39 @@ enum Reply {
 struct Dialogue<'t> {
     target: &'t Target,
     is_private: bool,
+    /// Whether the server has TLS and it is not used.
+    could_have_tls: bool,
     name: &'static str,
     method: Method,
     proof: Vec<u8>,
+    /// The random bytes that the method works with.
+    scramble: Vec<u8>,
+    /// Whether the server was asked for its public key.
+    awaits_key: bool,
 }
 
 impl<'t> Dialogue<'t> {
     /// Begins with the method of the greeting; where that cannot be done, with the oldest one: the
     /// server then says which it wants of this user.
-    fn new(target: &'t Target, greeting: &Greeting) -> Self {
-        let is_private = matches!(target.address, Address::Unix(_));
+    fn new(target: &'t Target, greeting: &Greeting, is_private: bool) -> Self {
         let password = target.password.as_deref().unwrap_or_default();
         let wanted = match Method::named(&greeting.method) {
             Some(Method::CachingSha2) => (Method::CachingSha2, "caching_sha2_password"),
             _ => (Method::Native, "mysql_native_password"),
         };
         let proof = wanted.0.proof(password, &greeting.scramble, is_private).unwrap_or_default();
-        Self { target, is_private, name: wanted.1, method: wanted.0, proof }
+        let could_have_tls = !is_private && greeting.capabilities & capability::SSL != 0;
+        let (name, method, scramble) = (wanted.1, wanted.0, greeting.scramble.clone());
+        Self {
+            target,
+            is_private,
+            could_have_tls,
+            name,
+            method,
+            proof,
+            scramble,
+            awaits_key: false,
+        }
     }
 
     fn password(&self) -> &'t str {
@@ -180,6 +212,7 @@ impl<'t> Dialogue<'t> {
                         Method::NAMES
                     ))
                 })?;
+                self.scramble = scramble.to_vec();
                 let proof = self.method.proof(self.password(), scramble, self.is_private);
                 proof.map(Reply::Say).map_err(|why| self.refused(why))
             }
@@ -188,11 +221,13 @@ impl<'t> Dialogue<'t> {
                 if self.is_private {
                     return Ok(Reply::Say(auth::clear(self.password())));
                 }
-                Err(self.refused(
-                    "caching_sha2_password does not know this password yet and wants it in the \
-                     clear: connect over the server's Unix socket, or log in once by another \
-                     client over TLS, after which the server remembers it until it restarts",
-                ))
+                self.awaits_key = true;
+                Ok(Reply::Say(vec![auth::PUBLIC_KEY_PLEASE]))
+            }
+            Turn::Data(key) if self.awaits_key => {
+                self.awaits_key = false;
+                let proof = sealed(self.password(), &self.scramble, key);
+                proof.map(Reply::Say).map_err(|why| self.refused(why))
             }
             Turn::Data(_) => Err(protocol("a question that the authentication does not have")),
         }
@@ -202,7 +237,14 @@ impl<'t> Dialogue<'t> {
     fn understood(&self, error: WireError) -> WireError {
         match error {
             WireError::Server { code, message, .. } if is_refusal(&code) => {
-                self.refused(format!("the server says {code}: {message}"))
+                let next = match &*code {
+                    // `require_secure_transport` of MySQL.
+                    "3159" => GIVE_SSLMODE,
+                    // MariaDB says no more than this, whether it wants TLS or another password.
+                    "1045" if self.could_have_tls => MAYBE_TLS,
+                    _ => "",
+                };
+                self.refused(format!("the server says {code}: {message}{next}"))
             }
             error => error,
         }
@@ -214,6 +256,16 @@ impl<'t> Dialogue<'t> {
 fn is_refusal(code: &str) -> bool {
     matches!(
         code,
-        "1044" | "1045" | "1130" | "1251" | "1275" | "1524" | "1698" | "1862" | "3118" | "4151"
+        "1044"
+            | "1045"
+            | "1130"
+            | "1251"
+            | "1275"
+            | "1524"
+            | "1698"
+            | "1862"
+            | "3118"
+            | "3159"
+            | "4151"
     )
 }

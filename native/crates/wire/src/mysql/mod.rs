@@ -8,6 +8,7 @@
 //! | [`codec`] | packets out of a stream of bytes, and into one |
 //! | [`packets`] | greeting, login, OK, ERR and what else is not a row |
 //! | [`auth`] | the answers of the authentication methods |
+//! | [`public_key`] | a password under the server's RSA key |
 //! | [`answer`] | which packet follows which in an answer |
 //! | [`rows`] | columns and binary rows |
 //! | [`values`] | parameters of prepared statements |
@@ -24,6 +25,7 @@ pub mod codec;
 mod login;
 pub mod packets;
 mod pipeline;
+pub mod public_key;
 pub mod rows;
 pub mod server;
 pub mod session;

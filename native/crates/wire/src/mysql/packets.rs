@@ -15,6 +15,8 @@ pub mod capability {
     pub const CONNECT_WITH_DB: u64 = 1 << 3;
     /// The protocol of version 4.1.
     pub const PROTOCOL_41: u64 = 1 << 9;
+    /// The rest of the login is spoken over TLS.
+    pub const SSL: u64 = 1 << 11;
     /// OK and EOF tell the state of the transaction.
     pub const TRANSACTIONS: u64 = 1 << 13;
     /// Passwords as of 4.1.
@@ -124,11 +126,7 @@ pub struct Login<'l> {
 impl Login<'_> {
     /// Writes it, without a header. Names end at their first zero byte, as the protocol has it.
     pub fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&(self.capabilities as u32).to_le_bytes());
-        out.extend_from_slice(&PACKET_BYTES.to_le_bytes());
-        out.push(UTF8MB4);
-        out.extend_from_slice(&[0; 19]);
-        out.extend_from_slice(&((self.capabilities >> 32) as u32).to_le_bytes());
+        put_head(out, self.capabilities);
         put_name(out, self.user);
         put_string(out, self.proof);
         if self.capabilities & capability::CONNECT_WITH_DB != 0 {
@@ -138,6 +136,15 @@ impl Login<'_> {
             put_name(out, self.method);
         }
     }
+}
+
+/// Writes how a login begins, which alone is a request for TLS.
+pub fn put_head(out: &mut Vec<u8>, capabilities: u64) {
+    out.extend_from_slice(&(capabilities as u32).to_le_bytes());
+    out.extend_from_slice(&PACKET_BYTES.to_le_bytes());
+    out.push(UTF8MB4);
+    out.extend_from_slice(&[0; 19]);
+    out.extend_from_slice(&((capabilities >> 32) as u32).to_le_bytes());
 }
 
 fn put_name(out: &mut Vec<u8>, name: &str) {

@@ -1,14 +1,49 @@
 //! Logging in.
 
+use assay_runtime::Connection;
+
 use super::codec::{self, Authentication, Message};
 use super::messages;
 use super::scram::{self, Scram};
 use super::session::Session;
 use super::wrong;
-use crate::{Target, WireError};
+use crate::target::GIVE_SSLMODE;
+use crate::{Target, Tls, WireError};
 
 /// More than any message has before somebody is logged in. Who sends more is no PostgreSQL.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+
+/// More than a server says that cannot even start a process.
+const WORDS_BYTES_MAX: usize = 1024;
+
+/// Asks the server for TLS, and speaks it if it has it.
+pub(super) async fn start_tls(connection: &mut Connection, tls: &Tls) -> Result<(), WireError> {
+    connection.send(&messages::SSL_REQUEST).await?;
+    while connection.input().is_empty() {
+        connection.more().await?;
+    }
+    match connection.input()[0] {
+        b'S' => {
+            connection.consume(1);
+            tls.start(connection).await
+        }
+        b'N' => {
+            connection.consume(1);
+            tls.do_without()
+        }
+        // Its words, such as that it cannot start another process. Anybody may have said them in its
+        // place, so there is no login in the clear after them.
+        b'E' => {
+            while !connection.input().contains(&0) && connection.input().len() < WORDS_BYTES_MAX {
+                connection.more().await?;
+            }
+            let words = String::from_utf8_lossy(&connection.input()[1..]).into_owned();
+            let words = words.trim_end_matches('\0').trim_end();
+            Err(wrong(format!("an error in answer to a request for TLS: {words}")))
+        }
+        _ => Err(wrong("no answer to a request for TLS; is this a PostgreSQL server?")),
+    }
+}
 
 impl Session {
     pub(super) async fn log_in(&mut self, target: &Target) -> Result<(), WireError> {
@@ -61,7 +96,9 @@ impl Login<'_> {
         match message {
             Message::Authentication(asked) => self.authenticate(asked, out),
             Message::Error(report) => {
-                Err(self.refused(format!("{}: {}", report.code(), report.message())))
+                let words = format!("{}: {}", report.code(), report.message());
+                let wants_tls = words.starts_with("28000") && words.ends_with("no encryption");
+                Err(self.refused(words + if wants_tls { GIVE_SSLMODE } else { "" }))
             }
             Message::Notice(_)
             | Message::ParameterStatus { .. }

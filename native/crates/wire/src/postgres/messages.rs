@@ -33,6 +33,8 @@ pub mod oid {
 
 /// Protocol version 3.0.
 const VERSION: i32 = 3 << 16;
+/// Before the startup: whether the server speaks TLS. It answers with one byte.
+pub const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F];
 /// Execute the unnamed portal without a limit of rows.
 pub const EXECUTE: [u8; 10] = *b"E\0\0\0\x09\0\0\0\0\0";
 /// End of a request: the server answers ReadyForQuery.

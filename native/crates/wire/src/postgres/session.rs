@@ -6,6 +6,7 @@ use std::rc::Rc;
 use assay_runtime::{Connection, Handle, RuntimeError};
 
 use super::codec::{self, Message, TransactionState};
+use super::login::start_tls;
 use super::messages;
 use super::placeholders::numbered;
 use super::report::Report;
@@ -83,7 +84,10 @@ impl Session {
     /// # Errors
     /// `Login` when the server refuses or asks for something else, with its words.
     pub async fn open(handle: &Handle, target: &Target) -> Result<Self, WireError> {
-        let connection = Connection::open(handle, &target.address).await?;
+        let mut connection = Connection::open(handle, &target.address).await?;
+        if let Some(tls) = target.encryption() {
+            start_tls(&mut connection, tls).await?;
+        }
         let mut session = Self {
             connection,
             out: Vec::new(),

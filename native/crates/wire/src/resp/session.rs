@@ -29,7 +29,10 @@ impl Session {
     /// `Server` when it has no such database.
     pub async fn open(handle: &Handle, target: &Target) -> Result<Self, WireError> {
         let database = database_number(target)?;
-        let connection = Connection::open(handle, &target.address).await?;
+        let mut connection = Connection::open(handle, &target.address).await?;
+        if let Some(tls) = target.encryption() {
+            tls.start(&mut connection).await?;
+        }
         let mut session = Self { connection, scanner: Scanner::default(), version: 3 };
         session.log_in(target).await?;
         if database > 0 {

@@ -147,7 +147,7 @@ impl MariadbServer {
     /// Its administrator, over the socket.
     pub fn root(&self, database: &str) -> Target {
         let (user, database) = ("root".to_owned(), database.to_owned());
-        Target { address: self.socket(), user, password: None, database }
+        Target { address: self.socket(), user, password: None, database, tls: None }
     }
 
     /// Ends it as a crash would. Its data stays.

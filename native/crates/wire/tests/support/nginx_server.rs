@@ -22,6 +22,17 @@ pub struct NginxServer {
 impl NginxServer {
     /// Starts one that serves `/file` of so many bytes; `options` stand in its `server` block.
     pub fn start(file_bytes: usize, options: &str) -> Self {
+        Self::listen("", file_bytes, options)
+    }
+
+    /// The same over TLS, with the files of a certificate and its key.
+    pub fn start_tls(file_bytes: usize, (certificate, key): (PathBuf, PathBuf)) -> Self {
+        let (certificate, key) = (certificate.display(), key.display());
+        let options = format!("ssl_certificate {certificate}; ssl_certificate_key {key};");
+        Self::listen("ssl", file_bytes, &options)
+    }
+
+    fn listen(how: &str, file_bytes: usize, options: &str) -> Self {
         // The port is free when asked for, but another may take it: then the server ends at once.
         for _ in 0..5 {
             let port = free_port();
@@ -29,7 +40,11 @@ impl NginxServer {
                 .join(format!("assay-wire-nginx-{}-{port}", std::process::id()));
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("file"), vec![b'n'; file_bytes]).unwrap();
-            fs::write(folder.join("nginx.conf"), configuration(&folder, port, options)).unwrap();
+            fs::write(
+                folder.join("nginx.conf"),
+                configuration(&folder, &format!("{port} {how}"), options),
+            )
+            .unwrap();
             let mut process = Command::new("nginx")
                 .env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()))
                 .arg("-p")
@@ -68,7 +83,7 @@ impl Drop for NginxServer {
 }
 
 /// Everything that nginx writes lies in the folder. One process, so that nobody changes user.
-fn configuration(folder: &Path, port: u16, options: &str) -> String {
+fn configuration(folder: &Path, listen: &str, options: &str) -> String {
     let folder = folder.display();
     format!(
         "daemon off; master_process off; pid {folder}/pid;\n\
@@ -76,6 +91,6 @@ fn configuration(folder: &Path, port: u16, options: &str) -> String {
          http {{\n access_log off;\n client_body_temp_path {folder}/body;\n\
          proxy_temp_path {folder}/proxy;\n fastcgi_temp_path {folder}/fastcgi;\n\
          uwsgi_temp_path {folder}/uwsgi;\n scgi_temp_path {folder}/scgi;\n\
-         server {{ listen 127.0.0.1:{port}; root {folder};\n{options}\n}} }}\n"
+         server {{ listen 127.0.0.1:{listen}; root {folder};\n{options}\n}} }}\n"
     )
 }

@@ -182,6 +182,7 @@ impl Server {
             user: user.to_owned(),
             password: password.map(str::to_owned),
             database: "postgres".to_owned(),
+            tls: None,
         }
     }
 
@@ -230,7 +231,7 @@ pub fn program(name: &str) -> PathBuf {
 }
 
 /// Whom root runs servers as: number of user and group.
-fn other_user() -> Option<(u32, u32)> {
+pub fn other_user() -> Option<(u32, u32)> {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
         return None;
     }

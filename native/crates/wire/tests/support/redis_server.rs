@@ -5,6 +5,7 @@
 mod process;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use assay_runtime::Address;
@@ -19,11 +20,23 @@ pub struct RedisServer {
 impl RedisServer {
     /// Starts one and waits until it accepts connections.
     pub fn start(options: &[&str]) -> Self {
+        Self::listen("--port", options)
+    }
+
+    /// The same over TLS alone, with the files of a certificate and its key.
+    pub fn start_tls((certificate, key): (PathBuf, PathBuf)) -> Self {
+        let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+        let files = ["--tls-cert-file", &certificate, "--tls-key-file", &key];
+        let options = ["--port", "0", "--tls-auth-clients", "no"];
+        Self::listen("--tls-port", &[&options[..], &files].concat())
+    }
+
+    fn listen(port_option: &str, options: &[&str]) -> Self {
         // The port is free when asked for, but another may take it: then the server ends at once.
         for _ in 0..5 {
             let port = free_port();
             let mut process = Command::new("redis-server")
-                .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+                .args([port_option, &port.to_string(), "--bind", "127.0.0.1"])
                 .args(["--save", "", "--appendonly", "no", "--daemonize", "no"])
                 .args(options)
                 .current_dir(std::env::temp_dir())
@@ -43,7 +56,7 @@ impl RedisServer {
     /// As whom nobody in particular logs in.
     pub fn target(&self) -> Target {
         let address = Address::Tcp(self.address);
-        Target { address, user: String::new(), password: None, database: String::new() }
+        Target { address, user: String::new(), password: None, database: String::new(), tls: None }
     }
 }
 

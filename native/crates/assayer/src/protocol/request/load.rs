@@ -1,5 +1,7 @@
 //! The request of `load`.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use super::{
@@ -60,6 +62,28 @@ pub struct LoadTarget {
     pub password: Option<String>,
     #[serde(default)]
     pub database: String,
+    #[serde(default)]
+    pub sslmode: LoadSslMode,
+    /// A PEM file of the authorities to trust, instead of the system's.
+    #[serde(default)]
+    pub sslrootcert: Option<PathBuf>,
+}
+
+/// Whether TLS is spoken, and what the server has to prove; by PostgreSQL's names.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadSslMode {
+    /// Without TLS.
+    #[default]
+    Disable,
+    /// With it where the server has it; nothing is proven.
+    Prefer,
+    /// With it; nothing is proven.
+    Require,
+    /// A certificate of a trusted authority.
+    VerifyCa,
+    /// A certificate of a trusted authority for the server's own name.
+    VerifyFull,
 }
 
 /// What the server speaks.

@@ -3,6 +3,7 @@
 mod http;
 mod redis;
 mod sql;
+mod tls;
 mod unit;
 mod ycsb_redis;
 
@@ -103,8 +104,18 @@ fn target(asked: &LoadTarget) -> Result<Target, Failure> {
             next: "check the host's name".to_owned(),
         })?,
     };
+    let tls = tls::of(asked)?;
     let LoadTarget { user, password, database, .. } = asked.clone();
-    Ok(Target { address, user, password, database })
+    Ok(Target { address, user, password, database, tls })
+}
+
+/// A server that is not there or refuses, with what helps if the error says it.
+fn missing(error: &Error) -> Failure {
+    let told = error.to_string();
+    let (message, next) = told
+        .split_once("; next: ")
+        .unwrap_or((&told, "check the address, the user and the password"));
+    Failure::Missing { message: message.to_owned(), next: next.to_owned() }
 }
 
 /// The event loop of a thread.
@@ -160,10 +171,7 @@ where
         let (open, handle) = (opener(thread), station.handle());
         let numbers = (thread..connections).step_by(threads);
         let clients = numbers.map(|number| open(handle.clone(), number));
-        station.connect_all(clients, life::stop_flag()).map_err(|error| Failure::Missing {
-            message: error.to_string(),
-            next: "check the address, the user and the password".to_owned(),
-        })?;
+        station.connect_all(clients, life::stop_flag()).map_err(|error| missing(&error))?;
         Ok(Box::new(LoadUnit { station, common: &common, thread, has_started: false }))
     };
     let ready = |output: &mut Output| {
@@ -185,7 +193,9 @@ where
     let state = State { records: None, checksum_ok: true, faults: Vec::new() };
     let ending = Ending { latency_of: "operations", ran: Vec::new(), memory: None, state };
     let mut result = result(&measurement, &measured, ending)?;
-    result.load = Some(load(&measured, &common, connections)?);
+    let tls = target.tls.as_ref().and_then(|tls| tls.config.agreed());
+    let tls = tls.map(str::to_owned);
+    result.load = Some(Load { tls, ..load(&measured, &common, connections)? });
     output.write("result", &result)
 }
 
@@ -223,6 +233,7 @@ fn load(measured: &Measured, common: &Common, connections: usize) -> Result<Load
     let operations = measured.recording.operations().max(1);
     Ok(Load {
         connections,
+        tls: None,
         service: encode(sends.map_or(&nothing, |sends| &sends.service))?,
         lateness: encode(sends.map_or(&nothing, |sends| &sends.lateness))?,
         cpu_us_per_operation: cpu_s * 1e6 / operations as f64,

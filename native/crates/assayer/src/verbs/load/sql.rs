@@ -17,7 +17,7 @@ use assay_wire::{Target, WireError};
 use assay_workload::oltp::{Distribution, Parameters, Plan, Test};
 use assay_workload::{tpcc as tpcc_inputs, trade_desk as desk_inputs};
 
-use super::measure;
+use super::{measure, missing};
 use crate::failure::Failure;
 use crate::life;
 use crate::output::Output;
@@ -240,10 +240,7 @@ fn prepare<S: Open>(
 /// A server that is not there or refuses is missing; the rest failed.
 pub fn failed(error: Error) -> Failure {
     match &error {
-        Error::Wire(WireError::Runtime(_) | WireError::Login { .. }) => Failure::Missing {
-            message: error.to_string(),
-            next: "check the address, the user and the password".to_owned(),
-        },
+        Error::Wire(WireError::Runtime(_) | WireError::Login { .. }) => missing(&error),
         _ => Failure::Failed(error.into()),
     }
 }
