@@ -14,7 +14,7 @@ use assay_load::tpcc::answers::TpccAnswers;
 use assay_load::tpcc::statements::Flavour;
 use assay_load::{Client, Error, Station};
 use assay_primitives::Clock;
-use assay_runtime::{Address, Handle, Listener, Worker};
+use assay_runtime::{Address, Backend, Handle, Listener, Worker};
 use assay_stub::sql;
 use assay_wire::{Target, mysql, postgres};
 use assay_workload::tpcc::{Parameters, Plan};
@@ -57,7 +57,7 @@ fn beside_stand_in(flavour: Flavour, test: impl FnOnce(Address)) {
     let (sender, receiver) = channel();
     let told = Arc::clone(&stop);
     let thread = std::thread::spawn(move || {
-        let worker = Worker::new(Clock::calibrated()).unwrap();
+        let worker = worker();
         let handle = worker.handle();
         let listener = Listener::bind(&handle, (Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         sender.send(Address::Tcp(listener.address().unwrap())).unwrap();
@@ -98,10 +98,16 @@ impl Place {
     }
 }
 
+/// By epoll: how much memory a worker on io_uring keeps for use depends on how many answers happen
+/// to come at once.
+fn worker() -> Worker {
+    Worker::with_backend(Clock::calibrated(), Backend::Epoll).unwrap()
+}
+
 /// Bytes that so many terminals hold which have logged in and wait: tasks and sessions.
 fn held_waiting<S: Open>(place: &Place, terminals: usize) -> i64 {
     let before = HELD.get();
-    let station = Station::new(Worker::new(Clock::calibrated()).unwrap(), 60);
+    let station = Station::new(worker(), 60);
     let opens = (0..terminals).map(|number| place.open::<S>(station.handle(), number));
     station.connect_all(opens, &NEVER).unwrap();
     HELD.get() - before
@@ -111,7 +117,7 @@ fn held_waiting<S: Open>(place: &Place, terminals: usize) -> i64 {
 /// all that they have prepared.
 fn held_experienced<S: Open>(place: &Place, terminals: usize) -> i64 {
     let before = HELD.get();
-    let worker = Worker::new(Clock::calibrated()).unwrap();
+    let worker = worker();
     let handle = worker.handle();
     let work = async {
         let mut clients = Vec::with_capacity(terminals);

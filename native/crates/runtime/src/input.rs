@@ -2,26 +2,32 @@
 
 use std::cell::RefCell;
 
-/// A lent buffer's size. Larger messages make it grow.
+/// The size of what connections read into. Larger messages make it grow.
 pub const BUFFER_BYTES: usize = 32 * 1024;
 /// Buffers kept for use.
 const BUFFERS_MAX: usize = 64;
 
-/// A worker's buffers that nobody uses just now.
-#[derive(Default)]
-pub struct Buffers(RefCell<Vec<Vec<u8>>>);
+/// Buffers of one size that nobody uses just now.
+pub struct Buffers {
+    bytes: usize,
+    kept: RefCell<Vec<Vec<u8>>>,
+}
 
 impl Buffers {
+    pub fn new(bytes: usize) -> Self {
+        Self { bytes, kept: RefCell::default() }
+    }
+
     pub fn lend(&self) -> Vec<u8> {
-        let kept = self.0.borrow_mut().pop();
-        kept.unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))
+        let kept = self.kept.borrow_mut().pop();
+        kept.unwrap_or_else(|| Vec::with_capacity(self.bytes))
     }
 
     pub fn give_back(&self, mut buffer: Vec<u8>) {
-        let mut buffers = self.0.borrow_mut();
-        if buffers.len() < BUFFERS_MAX && buffer.capacity() == BUFFER_BYTES {
+        let mut kept = self.kept.borrow_mut();
+        if kept.len() < BUFFERS_MAX && buffer.capacity() == self.bytes {
             buffer.clear();
-            buffers.push(buffer);
+            kept.push(buffer);
         }
     }
 }
@@ -76,11 +82,5 @@ impl Input {
             self.buffer.reserve(self.buffer.capacity());
         }
         &mut self.buffer
-    }
-
-    /// Takes bytes over with their memory; there are none yet.
-    pub fn replace(&mut self, bytes: Vec<u8>, buffers: &Buffers) {
-        self.release(buffers);
-        self.buffer = bytes;
     }
 }

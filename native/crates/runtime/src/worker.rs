@@ -106,7 +106,7 @@ impl Worker {
         let inner = Inner {
             poller: Poller::new(backend)?,
             clock,
-            buffers: Buffers::default(),
+            buffers: Buffers::new(BUFFER_BYTES),
             tasks: RefCell::new(Slab::new()),
             ready: RefCell::default(),
             timers: RefCell::default(),

@@ -52,7 +52,7 @@ impl Answers for Echo {
 fn target(address: &Address) -> Target {
     let password = Some("anything".to_owned());
     let (user, database) = ("anybody".to_owned(), "anywhere".to_owned());
-    Target { address: address.clone(), user, password, database }
+    Target { address: address.clone(), user, password, database, tls: None }
 }
 
 fn spawn(handle: &Handle, is_mysql: bool) -> Address {

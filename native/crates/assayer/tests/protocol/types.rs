@@ -344,6 +344,7 @@ pub struct Load {
     lateness: String,
     cpu_us_per_operation: f64,
     ended_by: Option<String>,
+    tls: Option<String>,
     errors: Vec<Refused>,
 }
 

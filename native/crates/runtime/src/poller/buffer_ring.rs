@@ -11,7 +11,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// Buffers, a power of two, and the size of each. More that comes at once waits in the socket.
 const BUFFERS: u16 = 128;
-pub const BUFFER_BYTES: usize = 16 * 1024;
+pub const RING_BUFFER_BYTES: usize = 16 * 1024;
 const ENTRIES_BYTES: usize = BUFFERS as usize * size_of::<BufRingEntry>();
 /// Its number among the rings of buffers.
 pub const GROUP: u16 = 0;
@@ -45,10 +45,10 @@ impl BufferRing {
         Ok(ring)
     }
 
-    const BYTES: usize = ENTRIES_BYTES + BUFFERS as usize * BUFFER_BYTES;
+    const BYTES: usize = ENTRIES_BYTES + BUFFERS as usize * RING_BUFFER_BYTES;
 
     fn buffer(&self, number: u16) -> NonNull<u8> {
-        let offset = ENTRIES_BYTES + usize::from(number % BUFFERS) * BUFFER_BYTES;
+        let offset = ENTRIES_BYTES + usize::from(number % BUFFERS) * RING_BUFFER_BYTES;
         // SAFETY: within the mapping, as the number is below the count.
         unsafe { self.memory.add(offset) }
     }
@@ -58,7 +58,7 @@ impl BufferRing {
         // SAFETY: the kernel fills a buffer before it hands it over and leaves it alone until it is
         // given back, for which `self` is borrowed anew.
         unsafe {
-            std::slice::from_raw_parts(self.buffer(number).as_ptr(), length.min(BUFFER_BYTES))
+            std::slice::from_raw_parts(self.buffer(number).as_ptr(), length.min(RING_BUFFER_BYTES))
         }
     }
 
@@ -70,7 +70,7 @@ impl BufferRing {
         // SAFETY: the place is in the ring, and the kernel reads no entry beyond the tail.
         let entry = unsafe { &mut *entries.add(place) };
         entry.set_addr(address);
-        entry.set_len(BUFFER_BYTES as u32);
+        entry.set_len(RING_BUFFER_BYTES as u32);
         entry.set_bid(number);
         self.tail = self.tail.wrapping_add(1);
         // SAFETY: the tail lies in the first entry, in a field that entries do not use; it is

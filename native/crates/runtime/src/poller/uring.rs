@@ -13,10 +13,10 @@ use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::io::Errno;
 
 use crate::RuntimeError;
-use crate::input::{Buffers, Input};
+use crate::input::{BUFFER_BYTES, Buffers, Input};
 use crate::slab::Slab;
 
-use super::buffer_ring::{BUFFER_BYTES, BufferRing, GROUP};
+use super::buffer_ring::{BufferRing, GROUP, RING_BUFFER_BYTES};
 use super::{SourceId, TaskId};
 
 /// Pieces of work handed over at a time, and answers that have room before the kernel keeps them
@@ -27,8 +27,8 @@ const COMPLETIONS: u32 = 4096;
 const LONG_READS: u32 = 3;
 /// Bytes sent at a time; larger messages are sent in parts.
 const SEND_BYTES_MAX: usize = 256 * 1024;
-/// Memory that a connection keeps for what is sent, and for what has come.
-const BYTES_KEPT: usize = 512;
+/// Memory for what is being sent; longer messages make it grow.
+const SENDING_BYTES: usize = 1024;
 
 /// What an answer is about; with the source's number it makes the answer's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,6 +87,8 @@ struct State {
     ring: IoUring,
     memory: BufferRing,
     sources: Slab<Source>,
+    received: Buffers,
+    sending: Buffers,
 }
 
 impl Uring {
@@ -100,7 +102,13 @@ impl Uring {
             .map_err(os("io_uring_setup"))?;
         let memory = BufferRing::new(&ring.submitter())
             .map_err(RuntimeError::os("IORING_REGISTER_PBUF_RING"))?;
-        Ok(Self(RefCell::new(State { ring, memory, sources: Slab::new() })))
+        Ok(Self(RefCell::new(State {
+            ring,
+            memory,
+            sources: Slab::new(),
+            received: Buffers::new(BUFFER_BYTES),
+            sending: Buffers::new(SENDING_BYTES),
+        })))
     }
 
     pub fn add(&self) -> SourceId {
@@ -143,18 +151,14 @@ impl Uring {
         buffers: &Buffers,
         task: TaskId,
     ) -> Poll<Result<usize, Errno>> {
-        let mut state = self.0.borrow_mut();
+        let mut borrowed = self.0.borrow_mut();
+        let state = &mut *borrowed;
         let Some(source) = state.sources.get_mut(id) else { return Poll::Pending };
         source.task = Some(task);
         if !source.received.is_empty() {
             let bytes = source.received.len();
-            if bytes > BYTES_KEPT && input.bytes().is_empty() {
-                input.replace(std::mem::take(&mut source.received), buffers);
-            } else {
-                input.with_room(buffers).extend_from_slice(&source.received);
-                source.received.clear();
-                source.received.shrink_to(BYTES_KEPT);
-            }
+            input.with_room(buffers).extend_from_slice(&source.received);
+            state.received.give_back(std::mem::take(&mut source.received));
             return Poll::Ready(Ok(bytes));
         }
         if source.is_ended {
@@ -208,7 +212,8 @@ impl Uring {
         bytes: &[u8],
         task: TaskId,
     ) -> Poll<Result<usize, Errno>> {
-        let mut state = self.0.borrow_mut();
+        let mut borrowed = self.0.borrow_mut();
+        let state = &mut *borrowed;
         let Some(source) = state.sources.get_mut(id) else { return Poll::Pending };
         if let Some(errno) = source.error {
             return Poll::Ready(Err(errno));
@@ -219,6 +224,7 @@ impl Uring {
             return Poll::Pending;
         }
         let taken = bytes.len().min(SEND_BYTES_MAX);
+        source.sending = state.sending.lend();
         source.sending.extend_from_slice(&bytes[..taken]);
         source.is_sending = true;
         let (start, length) = (source.sending.as_ptr(), taken as u32);
@@ -337,10 +343,13 @@ impl State {
             result if result > 0 => {
                 let Some(number) = cqueue::buffer_select(answer.flags()) else { return };
                 if source.closed.is_none() {
+                    if source.received.capacity() == 0 {
+                        source.received = self.received.lend();
+                    }
                     source.received.extend_from_slice(self.memory.bytes(number, result as usize));
                 }
                 self.memory.give_back(number);
-                if result as usize == BUFFER_BYTES {
+                if result as usize == RING_BUFFER_BYTES {
                     source.long_reads = LONG_READS;
                     self.cancel(id);
                 }
@@ -364,8 +373,7 @@ impl State {
         } else if (result as usize) < source.sending.len() {
             source.error = Some(Errno::PIPE);
         }
-        source.sending.clear();
-        source.sending.shrink_to(BYTES_KEPT);
+        self.sending.give_back(std::mem::take(&mut source.sending));
     }
 
     /// Ends the receiving, which otherwise goes on.
