@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from assay._units import parse_duration, parse_size
 
-Kind = Literal["choice", "count", "flag", "size", "duration", "number"]
+Kind = Literal["choice", "count", "flag", "size", "duration", "number", "any"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Parameter:
             "duration": 'a duration such as "50ms"',
             "number": "a number",
             "choice": "a name",
+            "any": "a text, a number, or true or false",
         }[self.kind]
         if self.low is not None and self.high is not None:
             return f"{words} from {self.low:.12g} to {self.high:.12g}"
@@ -59,8 +60,15 @@ class Parameter:
             return parse_size(value)
         if self.kind == "duration":
             return parse_duration(value)
-        wanted = {"count": int, "flag": bool, "number": (int, float), "choice": str}[self.kind]
-        if not isinstance(value, wanted) or (isinstance(value, bool) and self.kind != "flag"):
+        wanted = {
+            "count": int,
+            "flag": bool,
+            "number": (int, float),
+            "choice": str,
+            "any": (str, int, float),
+        }[self.kind]
+        is_bool = isinstance(value, bool) and self.kind not in ("flag", "any")
+        if not isinstance(value, wanted) or is_bool:
             raise ValueError(f"{value!r} is not allowed for {self.name}: {self.allowed()}")
         return value
 

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -161,6 +161,17 @@ class LoadResult(Message):
     errors: list[Refused] = []
 
 
+class ServerUsage(Message):
+    """What a server's processes used over the window, and the memory they hold after it."""
+
+    cpu_s: float
+    rss_bytes: int
+    pss_bytes: int | None
+    processes: int
+    voluntary_switches: int
+    involuntary_switches: int
+
+
 class Result(Message):
     """What an `engine`, `micro` or `load` run measured."""
 
@@ -181,6 +192,7 @@ class Result(Message):
     cpus: list[CpuShare]
     state: State
     load: LoadResult | None = None
+    server: ServerUsage | None = None
 
 
 class Serving(Message):
@@ -192,6 +204,16 @@ class Serving(Message):
 
 class Served(Message):
     """They have ended."""
+
+
+Rows = list[list[str | None]]
+"""Rows of columns as texts; None is NULL."""
+
+
+class Answers(Message):
+    """What a server answered: the rows of each question."""
+
+    answers: list[Rows]
 
 
 class Loading(Message):
@@ -237,6 +259,7 @@ class Failure(Message):
 _TYPES: dict[str, type[Message]] = {
     "ready": Ready,
     "checked": Checked,
+    "answers": Answers,
     "loading": Loading,
     "serving": Serving,
     "phase": Phase,
@@ -298,7 +321,12 @@ class Session:
         executable: Path | None = None,
         result_type: type[Message] | None = None,
     ) -> None:
-        of_verb: dict[str, type[Message]] = {"census": Census, "facts": Facts, "serve": Served}
+        of_verb: dict[str, type[Message]] = {
+            "ask": Answers,
+            "census": Census,
+            "facts": Facts,
+            "serve": Served,
+        }
         self._result_type = result_type or of_verb.get(verb, Result)
         self.process = subprocess.Popen(
             [str(executable or find_assayer()), verb],
@@ -425,8 +453,20 @@ def facts() -> Facts:
     return answer
 
 
-def census(path: Path, addresses: list[str]) -> Census:
-    """Disassemble the functions of an ELF file that hold the given link-time addresses."""
-    answer = ask("census", {"path": str(path), "symbols": [], "addresses": addresses})
+def ask_server(target: Mapping[str, Any], asks: Sequence[str], patience_s: int = 60) -> list[Rows]:
+    """The rows that a server answers to each question, over one connection.
+
+    MissingError when it is not there or refuses the login, RunError when it refuses a question.
+    """
+    request = {"target": dict(target), "asks": list(asks), "patience_s": patience_s}
+    answer = ask("ask", request)
+    assert isinstance(answer, Answers)
+    return answer.answers
+
+
+def census(path: Path, addresses: Sequence[str] = (), symbols: Sequence[str] = ()) -> Census:
+    """Disassemble the functions of an ELF file with these link-time addresses or names."""
+    asked = {"path": str(path), "symbols": list(symbols), "addresses": list(addresses)}
+    answer = ask("census", asked)
     assert isinstance(answer, Census)
     return answer

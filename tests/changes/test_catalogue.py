@@ -11,12 +11,15 @@ from assay.targets import TARGETS
 EVERY = pytest.mark.parametrize("change", CATALOGUE.values(), ids=lambda c: c.name)
 
 
+def typed(change: Change, name: str) -> object:
+    """A level as a study writes it: a number, a size or a name."""
+    return int(name) if change.numeric_setting and not change.sized else name
+
+
 @EVERY
 def test_every_level_is_a_setting_that_its_targets_allow(change: Change) -> None:
     """What a change sets, each of its targets has, with that value."""
-    levels = [change.level(change.off), change.level(change.on)] if change.levels else []
-    if change.numeric_setting:
-        levels = [change.level(int(change.off)), change.level(int(change.on))]
+    levels = [change.level(typed(change, name)) for name in (change.off, change.on)]
     for target in change.targets:
         for level in (*change.levels.values(), *levels):
             for setting, value in level.application.settings.items():
@@ -28,7 +31,7 @@ def test_every_level_is_judged_and_can_be_found_out(change: Change) -> None:
     """With no evidence at all, no witness holds: a witness must be able to say no."""
     names = list(change.levels) or [change.off, change.on]
     for name in names:
-        level = change.level(int(name) if change.numeric_setting else name)
+        level = change.level(typed(change, name))
         held = change.witness.judge(level.name, level.application.settings, {})
         assert not held.held
         assert held.evidence

@@ -204,3 +204,46 @@ def test_both_caches_are_judged_where_both_are_used() -> None:
     assert witness.judge("optimistic", {}, {"functions": [*system, *data]}).held
     assert not witness.judge("optimistic", {}, {"functions": [*system, *other]}).held
     assert not witness.judge("optimistic", {}, {"functions": data}).held
+
+
+def pages(**found: int) -> dict[str, Any]:
+    """Evidence of a server's memory with a pool of 100 bytes."""
+    names = (
+        "hugetlb_mapped_bytes",
+        "private_hugetlb_bytes",
+        "shared_hugetlb_bytes",
+        "anon_huge_bytes",
+        "shmem_huge_bytes",
+    )
+    memory = {**dict.fromkeys(names, 0), **found}
+    return {"memory": memory, "read_back": {"large_pages": "ON", "pool_bytes": 100}}
+
+
+def test_huge_pages_of_a_server_must_hold_its_pool() -> None:
+    """A server that goes on without them may have mapped others: only touched ones count."""
+    witness = CATALOGUE["mariadb.large_pages"].witness
+    on, off = {"large_pages": "ON"}, {"large_pages": "OFF"}
+    assert witness.judge("on", on, pages(hugetlb_mapped_bytes=300, private_hugetlb_bytes=95)).held
+    assert not witness.judge(
+        "on", on, pages(hugetlb_mapped_bytes=300, private_hugetlb_bytes=2)
+    ).held
+    assert not witness.judge("on", on, pages(anon_huge_bytes=100)).held
+    assert not witness.judge("on", on, pages()).held
+    assert not witness.judge("on", on, {"read_back": on}).held
+    small = {**pages(), "read_back": {"large_pages": "OFF", "pool_bytes": 100}}
+    assert witness.judge("off", off, small).held
+    for kind in ("hugetlb_mapped_bytes", "anon_huge_bytes", "shmem_huge_bytes"):
+        found = {**small, "memory": {**small["memory"], kind: 1}}
+        assert not witness.judge("off", off, found).held
+
+
+def test_huge_pages_of_a_server_that_starts_with_nothing_else_need_not_all_be_touched() -> None:
+    """But some, and of the level's size."""
+    witness = CATALOGUE["postgresql.huge_page_size"].witness
+    level = {"huge_page_size": "2MB"}
+    for touched, page, held in ((20, 2 << 20, True), (0, 2 << 20, False), (20, 1 << 30, False)):
+        found = pages(
+            hugetlb_mapped_bytes=120, shared_hugetlb_bytes=touched, kernel_page_bytes=page
+        )
+        found["read_back"] |= level
+        assert witness.judge("2MB", level, found).held is held

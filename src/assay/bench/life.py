@@ -184,10 +184,13 @@ def _doses(job: Job, measured: Measured) -> dict[str, float]:
         dose = job.study.factors[name].change.dose
         if dose is None:
             continue
-        total = sum(
+        counted = [
             value
             for counter, value in measured.counters.items()
             if counter == dose.counter or counter.startswith(f"{dose.counter}.")
-        )
+        ]
+        if dose.may_lack and not counted:
+            continue
+        total = sum(counted)
         found[name] = total / measured.operations if dose.per_operation else float(total)
     return found

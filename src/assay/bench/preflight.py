@@ -10,14 +10,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay._errors import InputError, MissingError
+from assay.bench.builds import with_builds
+from assay.builds import RECIPES, Recipe
 from assay.changes import lacking
 from assay.study import BASELINE, Absent, Arm, Factor, Study, arms
 from assay.targets import Target
 
 
-def fit(study: Study, facts: Mapping[str, Any], targets: Mapping[str, Target]) -> Study:
-    """The study as this host can run it; MissingError for what it needs and the host lacks."""
-    study = _without_lacking(study, facts)
+def fit(
+    study: Study,
+    facts: Mapping[str, Any],
+    targets: Mapping[str, Target],
+    recipes: Mapping[str, Recipe] = RECIPES,
+) -> Study:
+    """The study as this host can run it, what it builds built.
+
+    MissingError for what it needs and the host lacks.
+    """
+    study = with_builds(_without_lacking(study, facts), recipes)
     while True:
         absent = _first_refused(study, targets)
         if absent is None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from assay._digest import digest
 from assay._errors import BundleError, InputError, VoidError
+from assay.bench.builds import as_planned
 from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
 from assay.bench.pilot import pilot, require_affordable
@@ -194,4 +195,4 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
             f"{bundle.folder}: this version of Assay makes other arms of its study",
             next_step=f"finish it with Assay {plan.version}",
         )
-    return replace(study, warmup_s=plan.warmup_s, window_s=plan.window_s)
+    return replace(as_planned(study, plan), warmup_s=plan.warmup_s, window_s=plan.window_s)

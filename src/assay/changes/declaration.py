@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assay._parameters import nearest
+from assay.builds import Built
 from assay.changes.witness import Witness
 
 Effort = Literal["A", "B", "C", "D", "E", "F"]
@@ -37,18 +38,31 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Build:
+    """An executable that Assay makes: an arm of a recipe, and what was made once it was."""
+
+    recipe: str
+    arm: str
+    built: Built | None = None
+
+
+@dataclass(frozen=True)
 class Application:
-    """How a level is put in force. Merging two that set one thing twice is an error."""
+    """How a level is put in force. Merging two that set one thing twice is an error.
+
+    A `build` is made before the first run; its executable then stands in `binary` too.
+    """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str | None] = field(default_factory=dict)
     binary: str | None = None
     commands: Mapping[str, Command] = field(default_factory=dict)
+    build: Build | None = None
 
     def merged(self, other: Application) -> Application:
         """Both applications at once; ValueError names what both would set."""
         both = (set(self.settings) & set(other.settings)) | (set(self.env) & set(other.env))
-        if self.binary and other.binary:
+        if (self.binary or self.build) and (other.binary or other.build):
             both.add("the executable")
         if both:
             raise ValueError(f"two factors both set {', '.join(sorted(both))}")
@@ -57,16 +71,21 @@ class Application:
             {**self.env, **other.env},
             self.binary or other.binary,
             {**self.commands, **other.commands},
+            self.build or other.build,
         )
 
 
 HTM = "htm"
 """Needed by a level: hardware transactional memory that commits, not one that is only listed."""
 
+THP_ALWAYS = "thp-always"
+"""Needed by a level: a kernel that gives transparent huge pages to whoever does not refuse them."""
+
 
 @dataclass(frozen=True)
 class Level:
-    """One setting of a change. `needs` names a processor architecture or feature, or is `HTM`."""
+    """One setting of a change. `needs` names a processor architecture or feature, or is `HTM` or
+    `THP_ALWAYS`."""
 
     name: str
     application: Application
@@ -80,6 +99,11 @@ def lacking(needs: str | None, facts: Mapping[str, Any]) -> str:
         if htm["state"] == "usable":
             return ""
         return f"needs hardware transactional memory, which is {htm['state']} here: {htm['why']}"
+    if needs == THP_ALWAYS:
+        mode = (facts["thp"] or {}).get("enabled", "absent")
+        if mode == "always":
+            return ""
+        return f"needs transparent huge pages for all (mode always), which are {mode} here"
     if needs in (None, facts["arch"], *facts["cpu_features"]):
         return ""
     return f"needs {needs}; this is {facts['arch']}"
@@ -87,11 +111,15 @@ def lacking(needs: str | None, facts: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Dose:
-    """The counter that tells how often the mechanism ran, and in what unit."""
+    """The counter that tells how often the mechanism ran, and in what unit.
+
+    Where `may_lack`, a host that cannot count it has no dose, rather than one of 0.
+    """
 
     counter: str
     unit: str
     per_operation: bool = True
+    may_lack: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +135,8 @@ class Change:
     """Something that can be switched.
 
     `levels` are the named ones; a change with `numeric_setting` takes any number
-    that the target allows for that setting. `requires` maps a setting to the
+    that the target allows for that setting, and where it is `sized` any size
+    ("80MiB"), of which `off` and `on` are two. `requires` maps a setting to the
     values under which the change means anything, and `workloads` names those in
     which its part runs at all; empty is all of the target's.
     """
@@ -125,9 +154,14 @@ class Change:
     requires: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     signature: tuple[Prediction, ...] = ()
     workloads: frozenset[str] = frozenset()
+    sized: bool = False
 
     def level(self, value: object) -> Level:
         """The level called `value`, or holding that number; ValueError lists what there is."""
+        if self.numeric_setting is not None and self.sized:
+            if not isinstance(value, str) or not value[:1].isdigit():
+                raise ValueError(f'{value!r} is not a level of {self.name}: write a size, "80MiB"')
+            return Level(value, Application({self.numeric_setting: value}))
         if self.numeric_setting is not None:
             if isinstance(value, bool) or not isinstance(value, int):
                 raise ValueError(f"{value!r} is not a level of {self.name}: write a whole number")

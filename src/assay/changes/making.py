@@ -87,3 +87,31 @@ def number(
         requires=requires or {},
         workloads=workloads,
     )
+
+
+def size(
+    name: str,
+    text: str,
+    targets: frozenset[str],
+    setting: str,
+    *,
+    off: str,
+    on: str,
+    effort: Effort = "B",
+    dose: Dose | None = None,
+    signature: tuple[Prediction, ...] = (),
+) -> Change:
+    return Change(
+        name,
+        text,
+        targets,
+        {},
+        off,
+        on,
+        ReadBack(),
+        effort,
+        dose,
+        numeric_setting=setting,
+        signature=signature,
+        sized=True,
+    )

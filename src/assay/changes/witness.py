@@ -9,8 +9,10 @@ is here, so that a bundle can be judged again without any server.
     Functions    the census of the very functions that ran    which instructions they hold
     ReadBack     settings as the server reports them          what it was really given
     HugePages    smaps of the data's own mapping              which pages were obtained
+    ServerHugePages  smaps of all processes of a server       huge pages for all of its pool
     Repeated     operations carried out against counted       a slow-down of known size
     Counted      counters that must have moved, or not        a mechanism that leaves a count
+    ProcessShows /proc of a server's first process            threads, and what it may have
     Every        several witnesses                            that each of them holds
     Environ      /proc/PID/environ                            an environment variable
     Executable   digest of /proc/PID/exe                      which build ran
@@ -25,6 +27,7 @@ from typing import Any, Protocol
 
 Evidence = Mapping[str, Any]
 """What a server showed: `read_back`, `functions`, `memory`, `counters`, `environ`, `executable`,
+`status`,
 `commands`, and the numbers `executed` and `operations`."""
 
 
@@ -178,6 +181,39 @@ class HugePages:
 
 
 @dataclass(frozen=True)
+class ServerHugePages:
+    """smaps of a whole server: huge pages for `share` of its pool at some levels, none at others.
+
+    A server's memory is many mappings, of which the pool (`pool_bytes`, as the
+    server reports it) is the one that is meant. Pages are obtained when they are
+    first touched. A server that goes on with other pages where huge ones are short
+    must touch its whole pool to be believed; one that would not start without them
+    is `strict`, and what it has mapped is enough, if some of it was touched.
+    `page_bytes` is what a page must measure at a level.
+    """
+
+    huge: frozenset[str]
+    strict: bool = False
+    share: float = 0.9
+    page_bytes: Mapping[str, int] = field(default_factory=dict)
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        memory, pool = evidence.get("memory", {}), evidence.get("read_back", {}).get("pool_bytes")
+        pools = ("private_hugetlb_bytes", "shared_hugetlb_bytes")
+        names = ("hugetlb_mapped_bytes", *pools, "anon_huge_bytes", "shmem_huge_bytes")
+        if not pool or any(n not in memory for n in names):
+            return Held(False, "the pages of the server's memory were not read")
+        said = ", ".join(f"{n} {memory[n]}" for n in names) + f", pool {pool}"
+        if level not in self.huge:
+            return Held(not any(memory[n] for n in names), said)
+        page, wanted = memory.get("kernel_page_bytes"), self.page_bytes.get(level)
+        touched = sum(memory[n] for n in pools)
+        found = memory["hugetlb_mapped_bytes"] if self.strict else touched
+        held = touched > 0 and found >= self.share * pool and wanted in (None, page)
+        return Held(held, f"{said}, in pages of {page}")
+
+
+@dataclass(frozen=True)
 class Repeated:
     """Operations carried out beyond those counted: one for every n at level n, none at 0.
 
@@ -216,6 +252,21 @@ class Counted:
                 return Held(False, f"{name} is {seen[name]}, {'not above 0' if moves else 'not 0'}")
         said = ", ".join(f"{name} {seen[name]}" for name in wanted)
         return Held(True, f"{told.evidence}; {said}" if said else told.evidence)
+
+
+@dataclass(frozen=True)
+class ProcessShows:
+    """What the kernel shows of the server's process at each level, by name; what it does not name
+    is 0."""
+
+    expected: Mapping[str, Mapping[str, Any]]
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        shown, wanted = evidence.get("status"), self.expected[level]
+        if not shown:
+            return Held(False, "what the kernel shows of the process was not read")
+        said = ", ".join(f"{name} {shown.get(name, 0)}" for name in wanted)
+        return Held(all(shown.get(name, 0) == v for name, v in wanted.items()), said)
 
 
 @dataclass(frozen=True)

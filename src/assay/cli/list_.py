@@ -14,7 +14,9 @@ from assay.changes import CATALOGUE, GENERIC
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.report import Line
 from assay.study import shipped
-from assay.targets import TARGETS
+from assay.targets import TARGETS, Target
+from assay.targets.served.load import CLIENT
+from assay.targets.served.target import ServedTarget
 from assay.workloads import WORKLOADS
 
 
@@ -74,9 +76,11 @@ def _studies(_: str | None) -> list[dict[str, Any]]:
 
 
 def _allowed(parameters: dict[str, Parameter]) -> dict[str, str]:
-    return {
-        name: f"{p.text} ({p.allowed()}; default {p.default})" for name, p in parameters.items()
-    }
+    return {name: f"{p.text} ({p.allowed()}; {_default(p)})" for name, p in parameters.items()}
+
+
+def _default(parameter: Parameter) -> str:
+    return "no default" if parameter.default is None else f"default {parameter.default}"
 
 
 def _targets(_: str | None) -> list[dict[str, Any]]:
@@ -84,12 +88,27 @@ def _targets(_: str | None) -> list[dict[str, Any]]:
         {
             "name": t.kind,
             "text": t.text,
+            **_of_served(t),
             "workloads": list(t.workloads),
             "stand-in": t.stand_in or "",
-            "settings": _allowed(dict(t.settings)),
+            "settings": _allowed(_told(t)),
         }
         for t in TARGETS.values()
     ]
+
+
+def _of_served(target: Target) -> dict[str, Any]:
+    """Of a real server: whether it is here, and how many settings of its own it has."""
+    if not isinstance(target, ServedTarget):
+        return {}
+    own = len(target.settings) - len(CLIENT)
+    told = f"{own}, by their own names" if own else "unknown until it is here"
+    return {"server": target.found(), "server settings": told}
+
+
+def _told(target: Target) -> dict[str, Parameter]:
+    """The settings that are listed: of a real server, which has hundreds, those of the client."""
+    return dict(CLIENT if isinstance(target, ServedTarget) else target.settings)
 
 
 def _workloads(_: str | None) -> list[dict[str, Any]]:
@@ -105,7 +124,8 @@ def _changes(target: str | None) -> list[dict[str, Any]]:
             "name": c.name,
             "text": c.text,
             "targets": sorted(c.targets),
-            "levels": list(c.levels) or [f"any number allowed for {c.numeric_setting}"],
+            "levels": list(c.levels)
+            or [f"any {'size' if c.sized else 'number'} allowed for {c.numeric_setting}"],
             "default": f"off {c.off}, on {c.on}",
             "needs": [f"{n}: {level.needs}" for n, level in c.levels.items() if level.needs],
             "effort": c.effort,

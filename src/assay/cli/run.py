@@ -16,7 +16,7 @@ from assay.host import host_facts, limits
 from assay.record import Bundle
 from assay.report import Plain, Terminal, verdict_lines
 from assay.report.html import report_html
-from assay.study import locate, read
+from assay.study import Study, locate, read
 
 SET_OPTION = typer.Option(
     [], "--set", help="Override a key of the study: workload.records=10000", metavar="K=V"
@@ -92,6 +92,7 @@ def _prepared(
     for limit in limits(facts):
         story().print(f"not here: {limit}", style="dim")
     folder = out or default_folder(checked.name)
+    _say_builds(checked)
     return prepare(
         checked,
         folder,
@@ -102,6 +103,15 @@ def _prepared(
         full=full,
         watcher=watcher,
     )
+
+
+def _say_builds(study: Study) -> None:
+    """Compiling takes a while the first time, and says nothing."""
+    levels = (level for f in study.factors.values() for level in f.levels.values())
+    builds = [b for level in levels if (b := level.application.build) is not None]
+    if builds:
+        names = ", ".join(sorted({b.recipe for b in builds}))
+        story().print(f"builds of {names}: {len(builds)}; minutes, if not kept", style="dim")
 
 
 def overrides_of(pairs: list[str], budget: str | None) -> dict[str, str]:

@@ -4,12 +4,13 @@
 keeps a promise about latency. Both are thin over `assayer load`.
 """
 
+from assay._address import Target, parse_url
+from assay.load.ask import ask
 from assay.load.limit import Limit, Promise, find_limit, parse_promise
 from assay.load.run import Load, check, clean, prepare, run_load
 from assay.load.serve import serve
 from assay.load.summary import Summary, second_line, summary_lines
 from assay.load.tpcc import TpccReport
-from assay.load.url import Target, parse_url
 
 __all__ = [
     "Limit",
@@ -18,6 +19,7 @@ __all__ = [
     "Summary",
     "Target",
     "TpccReport",
+    "ask",
     "check",
     "clean",
     "find_limit",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay._address import Target
 from assay._errors import InputError, RunError
 from assay.load.summary import Summary
-from assay.load.url import Target
 from assay.native import DataState, Health, Interval, Loading, Ready, Result, Session
 
 SECOND_MS = 1000

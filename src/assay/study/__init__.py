@@ -4,7 +4,15 @@ from assay.study.designs import arms
 from assay.study.model import BASELINE, SENTINEL, Absent, Arm, Case, Factor, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import AUTO_TIMES, PilotedArm, PilotedCase, PlannedPilot
-from assay.study.plan import Plan, Slot, block_order, make_plan, workload_seed
+from assay.study.plan import (
+    Plan,
+    PlannedBuild,
+    Slot,
+    block_order,
+    make_plan,
+    planned_builds,
+    workload_seed,
+)
 from assay.study.read import locate, read, shipped
 
 __all__ = [
@@ -18,6 +26,7 @@ __all__ = [
     "PilotedArm",
     "PilotedCase",
     "Plan",
+    "PlannedBuild",
     "PlannedPilot",
     "Slot",
     "Study",
@@ -26,6 +35,7 @@ __all__ = [
     "least_runs",
     "locate",
     "make_plan",
+    "planned_builds",
     "read",
     "shipped",
     "workload_seed",

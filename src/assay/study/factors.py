@@ -43,7 +43,7 @@ def _written(section: FactorSection, change: Change) -> dict[str, Any]:
         return section.levels
     if section.levels is not None:
         return {str(v): v for v in section.levels}
-    number = change.numeric_setting is not None
+    number = change.numeric_setting is not None and not change.sized
     off = (int(change.off) if number else change.off) if section.off is None else section.off
     on = (int(change.on) if number else change.on) if section.on is None else section.on
     return {str(off): off, str(on): on}

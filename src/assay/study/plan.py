@@ -57,6 +57,20 @@ class PlannedAbsent(Planned):
     why: str
 
 
+class PlannedBuild(Planned):
+    """An executable that was made for a level, and all that its contents follow from."""
+
+    factor: str
+    level: str
+    recipe: str
+    arm: str
+    sha256: str
+    version: str
+    source_sha256: str
+    compiler: str
+    flags: str
+
+
 class Slot(Planned):
     """One place in a block's order."""
 
@@ -97,6 +111,7 @@ class Plan(Planned):
     absent: list[PlannedAbsent]
     schedule: list[list[Slot]]
     pilot: PlannedPilot | None = None
+    builds: list[PlannedBuild] = []
 
     @property
     def runs_budget_s(self) -> float:
@@ -124,6 +139,26 @@ def block_order(seed: int, block: int, attempt: int, slots: list[Slot]) -> list[
 def workload_seed(seed: int, block: int) -> int:
     """The seed of the load's inputs: the same for every run of a block, new in each block."""
     return random.Random(f"assay {seed} workload {block}").getrandbits(63)
+
+
+def planned_builds(study: Study) -> list[PlannedBuild]:
+    """What was made for a study's levels; those not made yet are not in it."""
+    return [
+        PlannedBuild(
+            factor=factor.name,
+            level=name,
+            recipe=build.recipe,
+            arm=build.arm,
+            sha256=build.built.sha256,
+            version=build.built.version,
+            source_sha256=build.built.source_sha256,
+            compiler=build.built.compiler,
+            flags=build.built.flags,
+        )
+        for factor in study.factors.values()
+        for name, level in factor.levels.items()
+        if (build := level.application.build) is not None and build.built is not None
+    ]
 
 
 def make_plan(
@@ -189,4 +224,5 @@ def make_plan(
         ],
         absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
         schedule=[block_order(seed, block, 0, slots) for block in range(blocks)],
+        builds=planned_builds(study),
     )

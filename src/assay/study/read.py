@@ -86,6 +86,10 @@ def _override(values: dict[str, Any], key: str, written: str) -> None:
         values[last] = written
 
 
+MANY = 100
+"""Names that are not worth listing."""
+
+
 class _Reader:
     """Collects every mistake of sense before it gives up."""
 
@@ -178,10 +182,11 @@ class _Reader:
         if workload is None or kind not in target.workloads:
             self.unknown((*path, "workload", "kind"), "workload", kind, target.workloads)
             return None
-        settings = self.parameters(
-            (*path, "target"), section.target, target.settings, workload.settings
-        )
-        parameters = self.parameters((*path, "workload"), section.workload, workload.parameters)
+        known = target.settings
+        defaults = {n: v for n, v in workload.settings.items() if n in known}
+        settings = self.parameters((*path, "target"), section.target, known, defaults)
+        takes = workload.parameters_for(target.kind)
+        parameters = self.parameters((*path, "workload"), section.workload, takes)
         return Case(section.name, target.kind, settings, kind, parameters)
 
     def unknown(self, path: toml.Path, what: str, kind: str, known: Any) -> None:
@@ -195,11 +200,13 @@ class _Reader:
         known: Mapping[str, Parameter],
         defaults: Mapping[str, Any] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        values = {name: p.default for name, p in known.items()} | dict(defaults)
+        # Without a default it is the server's own business until it is given.
+        defined = {name: p.default for name, p in known.items() if p.default is not None}
+        values = defined | dict(defaults)
         for key, written in section.further.items():
             if key not in known:
                 message = f"{section.kind} has no {key!r}{nearest(key, known)}"
-                self.wrong((*path, key), message, f"allowed here: {', '.join(known)}")
+                self.wrong((*path, key), message, f"allowed here: {_named(known)}")
                 continue
             try:
                 values[key] = known[key].read(written)
@@ -259,7 +266,7 @@ class _Reader:
             for setting, value in level.application.settings.items():
                 if setting not in known:
                     message = f"{case.target} has no setting {setting!r}{nearest(setting, known)}"
-                    self.wrong((*path, "setting"), message, f"it has {', '.join(known)}")
+                    self.wrong((*path, "setting"), message, f"it has {_named(known)}")
                     continue
                 try:
                     known[setting].read(value)
@@ -447,6 +454,11 @@ class _Reader:
             )
             advice = f'write budget = "{need / SHARE:.0f}s" or more, or give warmup and window'
             self.wrong(("decide", "budget"), message, advice)
+
+
+def _named(known: Mapping[str, Parameter]) -> str:
+    """The names that there are; of a real server, which has hundreds, only where they are from."""
+    return ", ".join(known) if len(known) <= MANY else f"the {len(known)} that it says it has"
 
 
 def _time_of(measure: MeasureSection, name: str) -> float:

@@ -5,8 +5,15 @@ from types import MappingProxyType
 
 from assay.targets.base import Launch, Measured, OnInterval, Server, Target
 from assay.targets.engine import ENGINE
+from assay.targets.mariadb import MARIADB
 from assay.targets.micro import MICRO
+from assay.targets.nginx import NGINX
+from assay.targets.postgresql import POSTGRESQL
+from assay.targets.redis import REDIS
+from assay.targets.served.target import ServedTarget
 
-TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in (ENGINE, MICRO)})
+_SERVED = (REDIS, NGINX, MARIADB, POSTGRESQL)
+_ALL = (ENGINE, MICRO, *map(ServedTarget, _SERVED))
+TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})
 
 __all__ = ["TARGETS", "Launch", "Measured", "OnInterval", "Server", "Target"]

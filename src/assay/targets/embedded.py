@@ -84,7 +84,7 @@ class EmbeddedServer:
                 target.kind,
                 target.request(launch),
                 log=stderr,
-                env=_environment(launch.env),
+                env=environment(launch.env),
                 executable=self._executable,
             )
         self._messages = self._session.messages()
@@ -101,7 +101,7 @@ class EmbeddedServer:
                 raise RunError("the server ended before it was ready")
             if isinstance(message, native.Ready):
                 self._ready = message
-                self._process = _process_evidence(message.pid, self._watched)
+                self._process = process_evidence(message.pid, self._watched)
         return self._ready.manifest
 
     def measure(self, on_interval: OnInterval) -> Measured:
@@ -150,12 +150,13 @@ class EmbeddedServer:
         self._session.stop()
 
 
-def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Our own environment with changes; None takes a variable out."""
     env = {k: v for k, v in os.environ.items() if k not in changes}
     return env | {k: v for k, v in changes.items() if v is not None}
 
 
-def _process_evidence(pid: int, watched: tuple[str, ...]) -> dict[str, Any]:
+def process_evidence(pid: int, watched: tuple[str, ...]) -> dict[str, Any]:
     """What /proc says of a live process: only the variables a change names, never all."""
     proc = Path(f"/proc/{pid}")
     pairs = (e.partition("=") for e in (proc / "environ").read_text("utf-8", "replace").split("\0"))
@@ -229,10 +230,11 @@ def _metrics(result: native.Result, manifest: Mapping[str, Any]) -> dict[str, fl
     found["fairness"] = min(done) / max(done)
     if "retries" in result.counters:
         found["aborts_per_operation"] = result.counters["retries"] / operations
-    return found | _latencies(result.histogram) | _contention(result, cpu_s)
+    return found | latencies(result.histogram) | _contention(result, cpu_s)
 
 
-def _latencies(encoded: str) -> dict[str, float]:
+def latencies(encoded: str) -> dict[str, float]:
+    """The metrics of latency in a histogram."""
     histogram = HdrHistogram.decode(encoded)
     found = {n: float(histogram.get_value_at_percentile(q)) for n, q in QUANTILES.items()}
     return found | {

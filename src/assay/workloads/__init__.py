@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from assay.workloads.aggregate import AGGREGATE
 from assay.workloads.base import Workload
+from assay.workloads.http import HTTP_GET, HTTP_PROXY
 from assay.workloads.micro import (
     ATOMIC,
     CALL,
@@ -18,12 +19,15 @@ from assay.workloads.micro import (
     TIMER,
     UNALIGNED,
 )
+from assay.workloads.oltp import OLTP
+from assay.workloads.redis import REDIS_GET, REDIS_SET
 from assay.workloads.tpcc import TPCC
 from assay.workloads.trade_desk import TRADE_DESK
 from assay.workloads.ycsb import YCSB
 
 _MICRO = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, UNALIGNED, TIMER, HASH, COMPRESS, SIMD)
-_ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, *_MICRO)
+_SIMPLE = (REDIS_GET, REDIS_SET, HTTP_GET, HTTP_PROXY)
+_ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, *OLTP, *_SIMPLE, *_MICRO)
 WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})
 
 __all__ = ["WORKLOADS", "Workload"]

@@ -14,10 +14,17 @@ class Workload:
     """A load with its data set.
 
     `settings` are the target's settings under this workload when a study names no
-    others: what the target has by default would not carry it.
+    others: what the target has by default would not carry it. One that a target
+    has not is no business of that target. `only` names the targets of parameters
+    that not every target of the workload has.
     """
 
     kind: str
     text: str
     parameters: Mapping[str, Parameter]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def parameters_for(self, target: str) -> Mapping[str, Parameter]:
+        """The parameters under this kind of target."""
+        return {n: p for n, p in self.parameters.items() if target in self.only.get(n, (target,))}

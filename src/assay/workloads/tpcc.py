@@ -54,4 +54,5 @@ TPCC = Workload(
         )
     ),
     settings={"index": "latched", "cc": "no-wait"},
+    only={name: frozenset({"engine"}) for name in ("selection", "home", "transactions")},
 )

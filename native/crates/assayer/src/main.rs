@@ -37,6 +37,8 @@ enum Verb {
     Micro,
     /// Put load on a server.
     Load,
+    /// Ask a server questions, and give their answers as texts.
+    Ask,
     /// Be a small server, to try clients and proxies on.
     Serve,
     /// Say what this host is and what can be measured on it.
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Engine => verbs::engine::run(request, &mut output),
         Verb::Micro => verbs::micro::run(request, &mut output),
         Verb::Load => verbs::load::run(request, &mut output),
+        Verb::Ask => verbs::ask::run(request, &mut output),
         Verb::Serve => verbs::serve::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),
         Verb::Census => verbs::census::run(request, &mut output),

@@ -9,7 +9,7 @@ use std::sync::{Barrier, OnceLock};
 use std::time::Duration;
 
 use assay_primitives::Clock;
-use assay_sampler::{CpuShare, CpuTimes, process};
+use assay_sampler::{CpuShare, CpuTimes, ProcessTree, TreeUsage, process};
 
 use crate::driver::{self, Counts, Message, Unit, Window, WorkerReport};
 use crate::failure::Failure;
@@ -63,6 +63,10 @@ pub struct Measurement<'a> {
     pub kinds: &'a [&'static str],
     /// The clock of the stamps.
     pub clock: Clock,
+    /// A process whose tree is the server, as it was before the window.
+    pub server: Option<ProcessTree>,
+    /// Others whose work is no disturbance.
+    pub beside: Vec<ProcessTree>,
 }
 
 /// What came out of it.
@@ -81,10 +85,14 @@ pub struct Measured {
     pub health: Health,
     /// Each CPU during the window.
     pub cpus: Vec<CpuShare>,
+    /// The server's processes during the window, if they were to be watched and outlived it.
+    pub server: Option<TreeUsage>,
 }
 
 /// The host at one moment.
 struct Sample {
+    server: Option<ProcessTree>,
+    beside: Vec<Option<ProcessTree>>,
     times: CpuTimes,
     own_cpu_s: f64,
     wall_clock_offset_ns: i128,
@@ -92,13 +100,24 @@ struct Sample {
 }
 
 impl Sample {
-    fn take(clock: &Clock) -> Self {
+    fn take(clock: &Clock, server: Option<&ProcessTree>, beside: &[ProcessTree]) -> Self {
         Self {
+            server: server.and_then(ProcessTree::again),
+            beside: beside.iter().map(ProcessTree::again).collect(),
             times: CpuTimes::read(),
             own_cpu_s: process::process_cpu_s(),
             wall_clock_offset_ns: process::wall_clock_offset_ns(),
             ticks: clock.ticks(),
         }
+    }
+
+    /// CPU seconds of the server and what stands beside it.
+    fn trees_cpu_s_since(&self, earlier: &Self) -> f64 {
+        let trees = |sample: &Self| {
+            std::iter::once(sample.server.clone()).chain(sample.beside.clone()).collect::<Vec<_>>()
+        };
+        let pairs = trees(self).into_iter().zip(trees(earlier));
+        pairs.filter_map(|(now, then)| Some(now?.cpu_s_since(&then?))).sum()
     }
 }
 
@@ -209,6 +228,8 @@ struct Collector<'a> {
     window: Window,
     opening: Option<Sample>,
     closing: Option<Sample>,
+    /// The server's processes at the end, read at once: those of connections end soon.
+    server: Option<TreeUsage>,
     /// Intervals that some threads have still to end: how many have, and what they recorded.
     pending: BTreeMap<usize, (usize, Recording)>,
     total: Recording,
@@ -222,6 +243,7 @@ impl<'a> Collector<'a> {
             window,
             opening: None,
             closing: None,
+            server: None,
             pending: BTreeMap::new(),
             total: Recording::new(measurement.kinds.len()),
             reports: BTreeMap::new(),
@@ -231,13 +253,27 @@ impl<'a> Collector<'a> {
     fn sample_when_due(&mut self, output: &mut Output) -> Result<(), Failure> {
         let clock = &self.measurement.clock;
         if self.opening.is_none() && clock.ticks() >= self.window.start {
-            self.opening = Some(Sample::take(clock));
+            self.opening = Some(self.sample());
             output.write("phase", &Phase { name: "measure" })?;
         }
         if self.closing.is_none() && clock.ticks() >= self.window.end {
-            self.closing = Some(Sample::take(clock));
+            let closing = self.sample();
+            self.server = self.usage(&closing);
+            self.closing = Some(closing);
         }
         Ok(())
+    }
+
+    fn usage(&self, closing: &Sample) -> Option<TreeUsage> {
+        let then = self.opening.as_ref()?.server.as_ref()?;
+        Some(closing.server.as_ref()?.since(then))
+    }
+
+    fn sample(&self) -> Sample {
+        // Processes that a server had at the opening belong to it, whoever adopts them since.
+        let opened = self.opening.as_ref().and_then(|sample| sample.server.as_ref());
+        let server = opened.or(self.measurement.server.as_ref());
+        Sample::take(&self.measurement.clock, server, &self.measurement.beside)
     }
 
     fn until_due(&self) -> Duration {
@@ -314,8 +350,8 @@ impl<'a> Collector<'a> {
             self.write_interval(index, end, output)?;
         }
         let window_s = clock.ns_between(self.window.start, end) as f64 / 1e9;
-        let closing = self.closing.take().unwrap_or_else(|| Sample::take(&clock));
-        let opening = self.opening.take().unwrap_or_else(|| Sample::take(&clock));
+        let closing = self.closing.take().unwrap_or_else(|| self.sample());
+        let opening = self.opening.take().unwrap_or_else(|| self.sample());
         let cpus = closing.times.shares_since(&opening.times);
         let operations = self.total.operations();
         let health = self.health(&opening, &closing, &cpus, operations as f64, window_s);
@@ -323,7 +359,8 @@ impl<'a> Collector<'a> {
         let mut counts = Counts::default();
         reports.iter().for_each(|report| counts.add(&report.counts));
         let recording = self.total;
-        Ok(Measured { is_complete, window_s, recording, reports, counts, health, cpus })
+        let server = self.server;
+        Ok(Measured { is_complete, window_s, recording, reports, counts, health, cpus, server })
     }
 
     fn health(
@@ -338,7 +375,8 @@ impl<'a> Collector<'a> {
         let sampled_s = clock.ns_between(opening.ticks, closing.ticks) as f64 / 1e9;
         let per_s = |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         let own_cpu_s = closing.own_cpu_s - opening.own_cpu_s;
-        let foreign_s = closing.times.busy_s_since(&opening.times) - own_cpu_s;
+        let known_cpu_s = own_cpu_s + closing.trees_cpu_s_since(opening);
+        let foreign_s = closing.times.busy_s_since(&opening.times) - known_cpu_s;
         let step_ns = closing.wall_clock_offset_ns - opening.wall_clock_offset_ns;
         Health {
             loader: "in-process",

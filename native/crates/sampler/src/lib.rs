@@ -7,7 +7,9 @@ pub mod capabilities;
 pub mod cpu_times;
 pub mod facts;
 pub mod process;
+pub mod process_tree;
 
 pub use capabilities::Capabilities;
 pub use cpu_times::{CpuShare, CpuTimes};
 pub use facts::Facts;
+pub use process_tree::{ProcessTree, TreeUsage};

@@ -63,6 +63,22 @@ pub trait Row {
     fn text(&self, column: usize) -> Result<Option<&[u8]>, WireError>;
 }
 
+/// A session that is asked texts of statements, once each: for what a server says of itself, not for
+/// a workload.
+#[allow(async_fn_in_trait)] // Sessions stay on their thread: nothing needs `Send`.
+pub trait Ask: Session {
+    /// Runs the text of a statement without parameters and visits its rows: each column as the
+    /// server writes it, none where it is null.
+    ///
+    /// # Errors
+    /// Any. After `Server` the session goes on; rows visited before it do not count.
+    async fn ask(
+        &mut self,
+        text: &str,
+        visit: impl FnMut(&[Option<&[u8]>]),
+    ) -> Result<Completion, WireError>;
+}
+
 /// A session with an SQL server. All futures wait for nothing but the session's own connection.
 #[allow(async_fn_in_trait)] // Sessions stay on their thread: nothing needs `Send`.
 pub trait Session {

@@ -214,12 +214,13 @@
 //!  "action": "run"|"prepare"|"check"|"clean", "connections": 1,
 //!  "rate": null|{"per_s": 1000.0, "spacing": "even"|"poisson"}, "patience_s": 60, "backend": null,
 //!  "threads": 2, "pin": true, "seed": 1, "warmup_ms": 200, "window_ms": 500,
-//!  "interval_ms": 1000, "check_only": false}
+//!  "interval_ms": 1000, "server_pid": null, "beside_pids": [], "check_only": false}
 //! ```
 //!
 //! * `socket`: a Unix socket instead of host and port. `connections` are shared out among `threads`.
 //! * `rate`: requests a second over all connections, sent whatever the server does; null is a closed
-//!   loop. `patience_s`: a login or a request that takes longer ends the run.
+//!   loop. `server_pid`: the server's first process, where it runs on this machine; the work of it and
+//!   its descendants is then no `foreign_cpu`, and neither is that of `beside_pids` and theirs. `patience_s`: a login or a request that takes longer ends the run.
 //! * `workload`: `{"kind": "http-get", "path": "/"}`; `redis-get`, `redis-set`; `oltp-point-select`,
 //!   `oltp-read-only`, `oltp-read-write`, `oltp-update-index`, `oltp-update-non-index` with `{"tables":
 //!   1, "table_size": 10000, "distribution": "special"|"uniform"|"gaussian"|"pareto"|"zipfian",
@@ -243,6 +244,21 @@
 //! late sends, and what ended the run early (null: nothing); `counters` has `requests`, `spun_ns`, `rolled_back` (as the input demands),
 //! `refused` (by the workload's own rules) and `retries.deadlock`, `retries.conflict`, `retries.lock_timeout`. Latencies count from the intended
 //! time; all operations of a pipeline take as long as the last.
+//!
+//! With `server_pid` `result` has `server` `{"cpu_s", "rss_bytes", "pss_bytes", "processes",
+//! "voluntary_switches", "involuntary_switches"}`: CPU seconds and context switches over the window of
+//! that process and its descendants, ended ones included as far as their parents waited for them, and
+//! their memory after it (`pss_bytes`: shared pages divided among those that share them; null if it
+//! cannot be read). It is absent if the process did not outlive the window.
+//!
+//! # Verb `ask`: questions to a server
+//!
+//! Request `{"target": as of load, "asks": ["SHOW VARIABLES", ...], "patience_s": 60}`. SQL of `mysql`
+//! and `postgresql`; commands of `redis`, split into words as `redis-cli` does; paths of `http`. One
+//! connection asks all in order. One message `answers` `{"answers": [[[text or null, ...], ...], ...]}`:
+//! by question its rows, by row its columns, as texts. A row of Redis is an element of an array (its
+//! elements, if it is an array itself), an entry of a map, or the only value; of HTTP, the body. A
+//! question that the server refuses is "failed", and so are all.
 //!
 //! # Verb `serve`: small servers
 //!

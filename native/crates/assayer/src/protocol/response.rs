@@ -273,6 +273,25 @@ pub struct RunResult {
     pub state: State,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerUsage>,
+}
+
+/// What the server's processes used over the window, and hold after it.
+#[derive(Clone, Serialize)]
+pub struct ServerUsage {
+    pub cpu_s: f64,
+    pub rss_bytes: u64,
+    pub pss_bytes: Option<u64>,
+    pub processes: usize,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+}
+
+/// What a server answered: by question its rows, by row its columns.
+#[derive(Serialize)]
+pub struct Answers {
+    pub answers: Vec<Vec<Vec<Option<String>>>>,
 }
 
 /// What is said of load on a server.

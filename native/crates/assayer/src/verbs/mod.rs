@@ -1,5 +1,6 @@
 //! The verbs, one file each, and what they share.
 
+pub mod ask;
 pub mod census;
 pub mod engine;
 pub mod facts;
@@ -120,6 +121,7 @@ fn result(
         cpus: measured.cpus.iter().map(cpu_response).collect(),
         state: ending.state,
         load: None,
+        server: None,
     })
 }
 

@@ -1,4 +1,6 @@
-//! Single commands of Redis, as `redis-benchmark` sends them.
+//! Single commands of Redis, as `redis-benchmark` sends them, and the keys they ask for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_runtime::Handle;
 use assay_wire::Target;
@@ -50,6 +52,9 @@ pub struct Commands {
 
 /// Draws of other purposes are independent of these.
 const PURPOSE: u64 = 0x7265_6469_7300_0000;
+/// Commands of a batch that makes or removes keys, and about the bytes that they may have.
+const BATCH: u64 = 1000;
+const BATCH_BYTES: u64 = 1 << 20;
 /// `key:` and twelve digits, as `redis-benchmark` names keys.
 const KEY_BYTES: usize = 16;
 
@@ -98,6 +103,58 @@ impl RedisClient {
             }
         }
     }
+}
+
+/// Writes every key with its value; counts them into `rows`.
+///
+/// # Errors
+/// Those of the session.
+pub async fn load(
+    handle: &Handle,
+    target: &Target,
+    commands: Commands,
+    rows: &AtomicU64,
+) -> Result<(), Error> {
+    let value = vec![b'x'; commands.value_bytes];
+    // A batch lies in memory, and so may its values on the server's side.
+    let batch = (BATCH_BYTES / (value.len() as u64 + 1)).clamp(1, BATCH);
+    each_batch(handle, target, commands.keys, batch, rows, |key, out| {
+        codec::command(out, &[b"SET", key, &value]);
+    })
+    .await
+}
+
+/// Removes every key.
+///
+/// # Errors
+/// Those of the session.
+pub async fn remove(handle: &Handle, target: &Target, commands: Commands) -> Result<(), Error> {
+    let rows = AtomicU64::new(0);
+    each_batch(handle, target, commands.keys, BATCH, &rows, |key, out| {
+        codec::command(out, &[b"DEL", key]);
+    })
+    .await
+}
+
+async fn each_batch(
+    handle: &Handle,
+    target: &Target,
+    keys: u64,
+    batch: u64,
+    rows: &AtomicU64,
+    command: impl Fn(&[u8], &mut Vec<u8>),
+) -> Result<(), Error> {
+    let (mut session, mut out) = (Session::open(handle, target).await?, Vec::new());
+    let mut first = 0;
+    while first < keys {
+        let end = (first + batch).min(keys);
+        out.clear();
+        (first..end).for_each(|number| command(&key(number), &mut out));
+        session.exchange(&out, (end - first) as usize, |_| ()).await?;
+        rows.fetch_add(end - first, Ordering::Relaxed);
+        first = end;
+    }
+    Ok(())
 }
 
 fn key(number: u64) -> [u8; KEY_BYTES] {

@@ -13,7 +13,7 @@
 //! | [`rows`] | columns and binary rows |
 //! | [`values`] | parameters of prepared statements |
 //! | [`server`] | the other half, for stand-ins |
-//! | [`session`] | all of it over a connection; `login` and `pipeline` are parts of it |
+//! | [`session`] | all of it over a connection; `login`, `pipeline` and `texts` are parts of it |
 //!
 //! Of `MariaDB` the session takes up the offer not to repeat the columns of a prepared statement
 //! (`MARIADB_CLIENT_CACHE_METADATA`): an answer to a point read is then three short packets.
@@ -29,6 +29,7 @@ pub mod public_key;
 pub mod rows;
 pub mod server;
 pub mod session;
+mod texts;
 pub mod values;
 
 pub use rows::Row;

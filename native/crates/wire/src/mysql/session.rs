@@ -43,16 +43,16 @@ pub(super) struct Known {
 /// A request that was given up before its end (its future dropped) leaves an answer behind that
 /// nobody can tell from the next one: the session then refuses everything.
 pub struct Session {
-    connection: Connection,
+    pub(super) connection: Connection,
     pub(super) packets: Packets,
     pub(super) out: Vec<u8>,
     pub(super) statements: Vec<Known>,
     /// Columns of texts, which nobody reads.
-    unread: Columns,
+    pub(super) unread: Columns,
     /// What a pipeline has sent: whose answer begins with which number.
     pub(super) sent: Vec<(usize, u8)>,
     greeting: Greeting,
-    shape: Shape,
+    pub(super) shape: Shape,
     /// Whether an answer may lie in the connection that was not read.
     pub(super) is_astray: bool,
 }
@@ -183,7 +183,7 @@ impl Session {
 
     /// Sends the output.
     #[inline]
-    async fn send(&mut self) -> Result<(), WireError> {
+    pub(super) async fn send(&mut self) -> Result<(), WireError> {
         let sent = self.send_first(self.out.len()).await;
         self.trim();
         sent
@@ -242,7 +242,7 @@ impl Session {
 
     /// What is left of an outcome when the session is over with it.
     #[inline]
-    fn settle<T>(&mut self, outcome: Outcome<T>) -> Result<T, WireError> {
+    pub(super) fn settle<T>(&mut self, outcome: Outcome<T>) -> Result<T, WireError> {
         self.is_astray = false;
         self.fate(outcome)?
     }

@@ -19,6 +19,7 @@ pub mod rows;
 pub mod scram;
 pub mod server;
 mod session;
+mod texts;
 
 pub use codec::TransactionState;
 pub use rows::Row;

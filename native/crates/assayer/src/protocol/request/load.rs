@@ -22,6 +22,12 @@ with_schedule! {
         pub rate: Option<LoadRate>,
         #[serde(default = "default_patience_s")]
         pub patience_s: u64,
+        /// The server's first process, if it runs here: its work is then told from others'.
+        #[serde(default)]
+        pub server_pid: Option<u32>,
+        /// Processes that work for the run and are neither server nor client.
+        #[serde(default)]
+        pub beside_pids: Vec<u32>,
         /// The best that the kernel has, if none is named.
         #[serde(default)]
         pub backend: Option<LoadBackend>,
@@ -251,4 +257,14 @@ fn default_value_bytes() -> usize {
 
 fn default_pipeline() -> u32 {
     1
+}
+
+/// The request of `ask`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskRequest {
+    pub target: LoadTarget,
+    pub asks: Vec<String>,
+    #[serde(default = "default_patience_s")]
+    pub patience_s: u64,
 }

@@ -44,7 +44,14 @@ pub fn run(
     }
     let expected = expected(&table, workload.sums);
     let cpus = schedule.cpus();
-    let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds: &["query"], clock };
+    let measurement = Measurement {
+        schedule: &schedule,
+        cpus: &cpus,
+        kinds: &["query"],
+        clock,
+        server: None,
+        beside: Vec::new(),
+    };
     let wrong = AtomicU64::new(0);
     let make_unit = |_thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         Ok(Box::new(QueryUnit {

@@ -46,7 +46,14 @@ pub fn run(request: &EngineRequest, workload: &Ycsb, output: &mut Output) -> Res
     let kinds = kinds_of(&plan);
     let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name()).collect();
     let cpus = schedule.cpus();
-    let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds: &names, clock };
+    let measurement = Measurement {
+        schedule: &schedule,
+        cpus: &cpus,
+        kinds: &names,
+        clock,
+        server: None,
+        beside: Vec::new(),
+    };
     let repeat_every = request.parts.repeat_every;
     let is_elided = request.parts.elision == Elision::On;
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {

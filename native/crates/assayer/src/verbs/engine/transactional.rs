@@ -187,8 +187,14 @@ fn run<J: Job + 'static>(
     let engine = &*built.engine;
     engine.load(schedule.threads, life::stop_flag())?;
     let cpus = schedule.cpus();
-    let measurement =
-        Measurement { schedule: &schedule, cpus: &cpus, kinds: engine.kinds(), clock };
+    let measurement = Measurement {
+        schedule: &schedule,
+        cpus: &cpus,
+        kinds: engine.kinds(),
+        clock,
+        server: None,
+        beside: Vec::new(),
+    };
     let is_elided = request.parts.elision == Elision::On;
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         let (session, ended) = (engine.session(thread)?, Vec::new());

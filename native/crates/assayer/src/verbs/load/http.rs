@@ -7,7 +7,7 @@ use assay_wire::http::HttpTarget;
 use super::measure;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::protocol::request::LoadRequest;
+use crate::protocol::request::{LoadRequest, LoadTarget};
 
 /// Runs GET of one path.
 pub fn run(
@@ -16,16 +16,19 @@ pub fn run(
     path: &str,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let host = &request.target.host;
-    let usual = if target.tls.is_some() { 443 } else { 80 };
-    let host = match (host.is_empty(), request.target.port) {
-        (true, _) => "localhost".to_owned(),
-        (false, port) if port == usual => host.clone(),
-        (false, port) => format!("{host}:{port}"),
-    };
-    let file = HttpTarget::new(target.address.clone(), host, path)
-        .map_err(|error| Failure::usage(error.to_string()))?
-        .with_tls(target.tls.clone());
+    let file = self::target(&request.target, target, path)?;
     let open = |handle, _| HttpClient::open(handle, file.clone());
     measure(request, target, &["get"], |_| open, output)
+}
+
+/// A path of a server, under the name that was asked for.
+pub fn target(asked: &LoadTarget, target: &Target, path: &str) -> Result<HttpTarget, Failure> {
+    let usual = if target.tls.is_some() { 443 } else { 80 };
+    let host = match (asked.host.is_empty(), asked.port) {
+        (true, _) => "localhost".to_owned(),
+        (false, port) if port == usual => asked.host.clone(),
+        (false, port) => format!("{}:{port}", asked.host),
+    };
+    let file = HttpTarget::new(target.address.clone(), host, path);
+    Ok(file.map_err(|error| Failure::usage(error.to_string()))?.with_tls(target.tls.clone()))
 }

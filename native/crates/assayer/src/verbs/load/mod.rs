@@ -2,7 +2,7 @@
 
 mod http;
 mod redis;
-mod sql;
+pub mod sql;
 mod tls;
 mod unit;
 mod ycsb_redis;
@@ -15,8 +15,10 @@ use assay_load::arrivals::Spacing;
 use assay_load::{Client, Error, Rate, Station};
 use assay_primitives::Clock;
 use assay_runtime::{Address, Backend, Handle, Worker};
+use assay_sampler::{ProcessTree, TreeUsage};
 use assay_wire::{Target, mysql, postgres};
 
+pub use self::http::target as http_target;
 use self::unit::{Common, LoadUnit, SPUN};
 use super::{Ending, clock_response, own_build_id, result, typed};
 use crate::driver::{Unit, WorkerReport};
@@ -29,7 +31,7 @@ use crate::protocol::request::{
     LoadAction, LoadBackend, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
 };
 use crate::protocol::response::{
-    Checked, Health, Load, LoadManifest, Phase, Ready, Refused, State,
+    Checked, DataState, Health, Load, LoadManifest, Phase, Ready, Refused, ServerUsage, State,
 };
 use crate::recorder::{empty, encode};
 
@@ -55,7 +57,7 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
             LoadProtocol::Redis | LoadProtocol::Http => Err(elsewhere(&request)),
         };
     }
-    if request.action != LoadAction::Run {
+    if request.action != LoadAction::Run && protocol == LoadProtocol::Http {
         let message =
             format!("{:?} keeps no data on the server: there is nothing to do", request.workload);
         return Err(Failure::usage(message));
@@ -72,6 +74,21 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
         }
         _ => Err(elsewhere(&request)),
     }
+}
+
+/// What is not a run: makes or removes `rows`, by one session.
+fn keep(
+    rows: u64,
+    output: &mut Output,
+    work: impl AsyncFnOnce(&Handle) -> Result<(), Error>,
+) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let worker = Worker::new(Clock::calibrated()).map_err(anyhow::Error::from)?;
+    let handle = worker.handle();
+    let done = worker.block_on(work(&handle), life::stop_flag()).map_err(anyhow::Error::from)?;
+    done.unwrap_or(Err(Error::Stopped)).map_err(sql::failed)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    output.write("result", &DataState { rows, seconds, faults: Vec::new() })
 }
 
 fn elsewhere(request: &LoadRequest) -> Failure {
@@ -96,7 +113,8 @@ fn check(request: &LoadRequest, threads: usize) -> Result<(), Failure> {
     }
 }
 
-fn target(asked: &LoadTarget) -> Result<Target, Failure> {
+/// Where a server is, and as whom.
+pub fn target(asked: &LoadTarget) -> Result<Target, Failure> {
     let address = match &asked.socket {
         Some(path) => Address::unix(path),
         None => Address::tcp(&asked.host, asked.port).map_err(|error| Failure::Missing {
@@ -116,6 +134,14 @@ fn missing(error: &Error) -> Failure {
         .split_once("; next: ")
         .unwrap_or((&told, "check the address, the user and the password"));
     Failure::Missing { message: message.to_owned(), next: next.to_owned() }
+}
+
+/// Processes that are to be told from everybody else's.
+fn server_tree(field: &str, pid: u32) -> Result<ProcessTree, Failure> {
+    ProcessTree::read(pid).ok_or_else(|| Failure::Missing {
+        message: format!("{field}: there is no process {pid} here"),
+        next: "start the server first, on this machine, or leave its number out".to_owned(),
+    })
 }
 
 /// The event loop of a thread.
@@ -159,7 +185,12 @@ where
     let (ended_by, refusals) = (Mutex::default(), Mutex::default());
     let common = Common { clock, rate: rate(request), threads, seed, ended_by, refusals };
     let cpus = schedule.cpus();
-    let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds, clock };
+    let tree = |(name, pid)| server_tree(name, pid);
+    let server = request.server_pid.map(|pid| tree(("server_pid", pid))).transpose()?;
+    let beside = request.beside_pids.iter().map(|pid| tree(("beside_pids", *pid)));
+    let beside = beside.collect::<Result<Vec<_>, _>>()?;
+    let measurement =
+        Measurement { schedule: &schedule, cpus: &cpus, kinds, clock, server, beside };
     if request.check_only {
         return output.write("checked", &Checked {});
     }
@@ -196,6 +227,7 @@ where
     let tls = target.tls.as_ref().and_then(|tls| tls.config.agreed());
     let tls = tls.map(str::to_owned);
     result.load = Some(Load { tls, ..load(&measured, &common, connections)? });
+    result.server = measured.server.map(server_usage);
     output.write("result", &result)
 }
 
@@ -224,6 +256,17 @@ fn health(measured: &Measured, common: &Common) -> Health {
 fn work_s(report: &WorkerReport) -> f64 {
     let spun = report.counts.counters.iter().find(|(name, _)| *name == SPUN);
     (report.cpu_s - spun.map_or(0.0, |(_, ns)| *ns as f64 / 1e9)).max(0.0)
+}
+
+fn server_usage(usage: TreeUsage) -> ServerUsage {
+    ServerUsage {
+        cpu_s: usage.cpu_s,
+        rss_bytes: usage.rss_bytes,
+        pss_bytes: usage.pss_bytes,
+        processes: usage.processes,
+        voluntary_switches: usage.voluntary_switches,
+        involuntary_switches: usage.involuntary_switches,
+    }
 }
 
 fn load(measured: &Measured, common: &Common, connections: usize) -> Result<Load, Failure> {

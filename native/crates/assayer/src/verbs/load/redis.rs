@@ -1,18 +1,20 @@
 //! Commands of Redis.
 
+use std::sync::atomic::AtomicU64;
+
 pub use assay_load::clients::redis::Command;
-use assay_load::clients::redis::{Commands, RedisClient};
+use assay_load::clients::redis::{self as client, Commands, RedisClient};
 use assay_wire::Target;
 
-use super::measure;
+use super::{keep, measure};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::protocol::request::{LoadRequest, Redis};
+use crate::protocol::request::{LoadAction, LoadRequest, Redis};
 
 const PIPELINE_MAX: u32 = 10_000;
 const VALUE_BYTES_MAX: usize = 1 << 26;
 
-/// Runs single commands.
+/// Runs single commands, or makes or removes their keys.
 pub fn run(
     request: &LoadRequest,
     target: &Target,
@@ -33,6 +35,13 @@ pub fn run(
         }
     }
     let commands = Commands { command, keys, value_bytes, pipeline };
+    if request.action != LoadAction::Run {
+        return keep(keys, output, async |handle| match request.action {
+            LoadAction::Prepare => client::load(handle, target, commands, &AtomicU64::new(0)).await,
+            LoadAction::Clean => client::remove(handle, target, commands).await,
+            LoadAction::Check | LoadAction::Run => Ok(()),
+        });
+    }
     let seed = request.schedule().seed;
     let open = |handle, number| RedisClient::open(handle, target.clone(), commands, seed, number);
     measure(request, target, &[command.name()], |_| open, output)

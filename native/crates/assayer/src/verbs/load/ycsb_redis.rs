@@ -4,22 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Instant;
 
-use assay_load::Error;
 use assay_load::clients::ycsb::kinds;
 use assay_load::clients::ycsb_redis::{self, YcsbRedis};
-use assay_primitives::Clock;
-use assay_runtime::Worker;
 use assay_wire::Target;
 use assay_workload::{Mix, Plan};
 
-use super::{measure, sql};
+use super::{keep, measure};
 use crate::failure::Failure;
-use crate::life;
 use crate::output::Output;
 use crate::protocol::request::{LoadAction, LoadRequest, Ycsb};
-use crate::protocol::response::DataState;
 use crate::verbs::engine::ycsb_parameters;
 
 /// Runs the mix, or makes or removes its records.
@@ -56,19 +50,9 @@ fn act(
     plan: &Plan,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let begun = Instant::now();
-    let worker = Worker::new(Clock::calibrated()).map_err(anyhow::Error::from)?;
-    let (handle, rows) = (worker.handle(), AtomicU64::new(0));
-    let work = async {
-        match request.action {
-            LoadAction::Prepare => ycsb_redis::load(&handle, target, plan, &rows).await,
-            LoadAction::Clean => ycsb_redis::remove(&handle, target, plan).await,
-            LoadAction::Check | LoadAction::Run => Ok(()),
-        }
-    };
-    let done = worker.block_on(work, life::stop_flag()).map_err(anyhow::Error::from)?;
-    done.unwrap_or(Err(Error::Stopped)).map_err(sql::failed)?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let rows = plan.parameters().records;
-    output.write("result", &DataState { rows, seconds, faults: Vec::new() })
+    keep(plan.parameters().records, output, async |handle| match request.action {
+        LoadAction::Prepare => ycsb_redis::load(handle, target, plan, &AtomicU64::new(0)).await,
+        LoadAction::Clean => ycsb_redis::remove(handle, target, plan).await,
+        LoadAction::Check | LoadAction::Run => Ok(()),
+    })
 }

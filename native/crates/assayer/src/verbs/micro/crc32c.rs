@@ -45,7 +45,14 @@ pub fn run(
     }
     let totals = Totals::default();
     let cpus = schedule.cpus();
-    let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds: &["crc32c"], clock };
+    let measurement = Measurement {
+        schedule: &schedule,
+        cpus: &cpus,
+        kinds: &["crc32c"],
+        clock,
+        server: None,
+        beside: Vec::new(),
+    };
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         let buffer = buffer(&arena, bytes, Random::new(schedule.seed, thread as u64))?;
         let expected = Crc32c::new(Crc32cLevel::Bytewise)?.checksum(buffer);

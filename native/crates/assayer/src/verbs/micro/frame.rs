@@ -72,7 +72,14 @@ pub fn run<K: Kind>(
     }
     let totals = Totals::default();
     let cpus = schedule.cpus();
-    let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds: &[K::NAME], clock };
+    let measurement = Measurement {
+        schedule: &schedule,
+        cpus: &cpus,
+        kinds: &[K::NAME],
+        clock,
+        server: None,
+        beside: Vec::new(),
+    };
     let every = request.parts.repeat_every;
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         let extras = Extras { every, passed: 0 };

@@ -96,7 +96,14 @@ fn run_with<L: RawLock>(
     let guarded: Vec<Guarded> = (0..count).map(|_| Guarded::default()).collect();
     let executed = AtomicU64::new(0);
     let cpus = schedule.cpus();
-    let measurement = Measurement { schedule: &schedule, cpus: &cpus, kinds: &["lock"], clock };
+    let measurement = Measurement {
+        schedule: &schedule,
+        cpus: &cpus,
+        kinds: &["lock"],
+        clock,
+        server: None,
+        beside: Vec::new(),
+    };
     let is_elided = parts.elision == Elision::On;
     let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
         let index = if workload.locks == Locks::Each { thread } else { 0 };

@@ -1,0 +1,81 @@
+"""Levels that are builds: made before the first run, and found again when a study goes on.
+
+The executable's digest joins the witness, so that in every run the process itself tells
+which build it was, and stands in the plan: a bundle can be verified without any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from assay._errors import BundleError, MissingError
+from assay.builds import RECIPES, Recipe
+from assay.changes import Level
+from assay.changes.witness import Every, Executable
+from assay.study import Absent, Factor, Plan, PlannedBuild, Study, planned_builds
+
+
+def with_builds(study: Study, recipes: Mapping[str, Recipe] = RECIPES) -> Study:
+    """The study with an executable at each level that is a build; one it may skip may be left out.
+
+    MissingError if one cannot be made and the study does not do without.
+    """
+    for factor in list(study.factors.values()):
+        made: dict[str, Level] = {}
+        for name, level in factor.levels.items():
+            if level.application.build is None:
+                continue
+            try:
+                made[name] = _made(level, recipes)
+            except MissingError as error:
+                if name == factor.off or factor.absent == "error":
+                    raise
+                study = study.without(Absent(factor.name, name, error.message))
+        left = study.factors.get(factor.name)
+        if made and left is not None:
+            study = replace(study, factors={**study.factors, factor.name: _bound(left, made)})
+    return study
+
+
+def as_planned(study: Study, plan: Plan, recipes: Mapping[str, Recipe] = RECIPES) -> Study:
+    """The study of a bundle with its executables; BundleError if they are not those of the plan."""
+    study = with_builds(study, recipes)
+    now = {(b.factor, b.level): b for b in planned_builds(study)}
+    for then in plan.builds:
+        found = now.get((then.factor, then.level))
+        if then != found:
+            raise BundleError(
+                f"{then.factor}={then.level} is not the build that the study began with: "
+                f"{_difference(then, found)}",
+                next_step="start the study anew",
+            )
+    return study
+
+
+def _made(level: Level, recipes: Mapping[str, Recipe]) -> Level:
+    build = level.application.build
+    assert build is not None, "only a build is made"
+    built = recipes[build.recipe].make(build.arm)
+    application = replace(
+        level.application, binary=str(built.path), build=replace(build, built=built)
+    )
+    return replace(level, application=application)
+
+
+def _bound(factor: Factor, made: Mapping[str, Level]) -> Factor:
+    """The factor whose levels have executables and whose witness knows their digests."""
+    levels = {n: made.get(n, level) for n, level in factor.levels.items()}
+    digests: dict[str, str | None] = {}
+    for level in levels.values():
+        built = level.application.build.built if level.application.build else None
+        digests[level.name] = built.sha256 if built else None
+    witness = Every((Executable(digests), factor.change.witness))
+    return replace(factor, levels=levels, change=replace(factor.change, witness=witness))
+
+
+def _difference(then: PlannedBuild, now: PlannedBuild | None) -> str:
+    if now is None:
+        return "it cannot be made now"
+    changed = ((k, v, getattr(now, k)) for k, v in then if v != getattr(now, k))
+    return ", ".join(f"{key} {old} became {new}" for key, old, new in changed)

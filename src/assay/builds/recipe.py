@@ -1,0 +1,30 @@
+"""What every recipe is, and what it hands over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Built:
+    """One executable, and all that its contents follow from. Digests are SHA-256."""
+
+    path: Path
+    sha256: str
+    version: str
+    source_sha256: str
+    compiler: str
+    flags: str
+
+
+class Recipe(Protocol):
+    """Makes arms of one program."""
+
+    name: str
+    arms: tuple[str, ...]
+
+    def make(self, arm: str) -> Built:
+        """The arm's executable, made now if it is not kept; MissingError says what it lacks."""
+        ...

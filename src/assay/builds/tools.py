@@ -1,0 +1,54 @@
+"""Running compilers and package tools: named with their package if absent, quoted if they fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay._errors import MissingError
+
+PACKAGES = {"cc": "gcc libc6-dev", "make": "make", "apt-get": "apt", "apt-cache": "apt"}
+"""Debian packages of programs."""
+
+QUOTED_LINES = 15
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    what: str,
+    next_step: str,
+    env: Mapping[str, str] | None = None,
+) -> str:
+    """Standard output; MissingError with the end of what it said if it is not here or fails.
+
+    The environment is ours but for what would change a build: flags, and a `make` around us.
+    """
+    if shutil.which(command[0]) is None:
+        raise MissingError(
+            f"{what} needs {command[0]}, which is not here",
+            next_step=f"sudo apt-get install {PACKAGES.get(command[0], command[0])}",
+        )
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**_environment(), **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode:
+        said = "\n".join((done.stdout + done.stderr).splitlines()[-QUOTED_LINES:])
+        raise MissingError(f"{what} failed: {' '.join(command)[:200]}\n{said}", next_step=next_step)
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """Proxies, homes and folders stay; what compilers and make read goes."""
+    gone = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES")
+    return {k: v for k, v in os.environ.items() if k not in gone} | {"LC_ALL": "C"}

@@ -1,0 +1,158 @@
+"""Changes of PostgreSQL: pages, compiled queries, checksums and the log.
+
+Defaults are those of 15. There is no adaptive hash index, no partitioned pool
+and no setting of spinning.
+"""
+
+from __future__ import annotations
+
+from assay.changes.declaration import Application, Change, Dose, Level, Prediction
+from assay.changes.making import number, part, size
+from assay.changes.witness import Every, ReadBack, ServerHugePages
+
+POSTGRESQL = frozenset({"postgresql"})
+SWITCH = {"off": "off", "on": "on"}
+COMPRESSIONS = ("off", "pglz", "lz4", "zstd")
+COMMITS = ("off", "local", "on")
+PAGES = {"2MB": 2 << 20, "1GB": 1 << 30}
+
+UPDATES = frozenset(
+    {"oltp-read-write", "oltp-update-index", "oltp-update-non-index", "ycsb", "tpcc"}
+)
+"""Workloads that write a log."""
+
+WAL = Dose("wal_bytes", "bytes of log per operation")
+
+
+def _jit(name: str) -> Level:
+    """Compiled queries are counted by the library of statements, which both levels load."""
+    settings = {"jit": name, "shared_preload_libraries": "pg_stat_statements"}
+    return Level(name, Application(settings))
+
+
+POSTGRESQL_CHANGES = (
+    part(
+        "postgresql.huge_pages",
+        "shared memory in huge pages of the kernel's pools; the server does not start without",
+        POSTGRESQL,
+        "huge_pages",
+        SWITCH,
+        off="off",
+        on="on",
+        witness=Every((ReadBack(), ServerHugePages(frozenset({"on"}), strict=True))),
+        signature=(Prediction("cpu_per_operation", "down"),),
+    ),
+    part(
+        "postgresql.huge_page_size",
+        "size of the huge pages of shared memory",
+        POSTGRESQL,
+        "huge_page_size",
+        {name: name for name in PAGES},
+        off="2MB",
+        on="1GB",
+        requires={"huge_pages": ("on",)},
+        witness=Every(
+            (ReadBack(), ServerHugePages(frozenset(PAGES), strict=True, page_bytes=PAGES))
+        ),
+    ),
+    Change(
+        "postgresql.jit",
+        "queries that the planner finds costly are compiled; short ones never are",
+        POSTGRESQL,
+        {name: _jit(name) for name in ("off", "on")},
+        "off",
+        "on",
+        ReadBack(),
+        "B",
+        Dose("jit_functions", "functions compiled per operation"),
+    ),
+    part(
+        "postgresql.data_checksums",
+        "checksums of data pages, put into the stopped data before the start",
+        POSTGRESQL,
+        "data_checksums",
+        SWITCH,
+        off="off",
+        on="on",
+        witness=ReadBack(),
+        effort="C",
+        dose=Dose("pages", "pages read or written per operation"),
+    ),
+    part(
+        "postgresql.wal_compression",
+        "pages that go into the log whole are compressed",
+        POSTGRESQL,
+        "wal_compression",
+        {name: name for name in COMPRESSIONS},
+        off="off",
+        on="lz4",
+        witness=ReadBack(),
+        dose=WAL,
+        workloads=UPDATES,
+    ),
+    part(
+        "postgresql.synchronous_commit",
+        "a commit waits for its log record to be flushed; off may lose the last ones in a crash",
+        POSTGRESQL,
+        "synchronous_commit",
+        {name: name for name in COMMITS},
+        off="on",
+        on="off",
+        witness=ReadBack(),
+        dose=Dose("wal_sync", "flushes of the log per operation"),
+        signature=(Prediction("latency_p50", "down"),),
+        workloads=UPDATES,
+    ),
+    number(
+        "postgresql.commit_delay",
+        "wait of a commit for others to flush with it, in µs",
+        POSTGRESQL,
+        "commit_delay",
+        off=0,
+        on=100,
+        effort="B",
+        dose=Dose("wal_sync", "flushes of the log per operation"),
+        workloads=UPDATES,
+    ),
+    part(
+        "postgresql.full_page_writes",
+        "a page goes into the log whole when it is first changed after a checkpoint; off gives "
+        "up what mends a torn page",
+        POSTGRESQL,
+        "full_page_writes",
+        {"off": "off", "on": "on"},
+        off="on",
+        on="off",
+        witness=ReadBack(),
+        dose=Dose("wal_fpi", "whole pages in the log per operation"),
+        workloads=UPDATES,
+    ),
+    size(
+        "postgresql.shared_buffers",
+        "memory for data pages",
+        POSTGRESQL,
+        "shared_buffers",
+        off="128MiB",
+        on="512MiB",
+        dose=Dose("blks_read", "pages read from files per operation"),
+        signature=(Prediction("throughput", "up"),),
+    ),
+    size(
+        "postgresql.wal_buffers",
+        "memory for log records that are not written yet",
+        POSTGRESQL,
+        "wal_buffers",
+        off="64kB",
+        on="16MB",
+        dose=Dose("wal_buffers_full", "waits for room per operation"),
+    ),
+    number(
+        "postgresql.placebo",
+        "effort of the genetic optimiser of queries, which joins of twelve tables and more meet",
+        POSTGRESQL,
+        "geqo_effort",
+        off=5,
+        on=6,
+        effort="A",
+    ),
+)

@@ -1,0 +1,93 @@
+"""Changes of Redis: threads for sockets, huge pages, the append-only file, defragmentation.
+
+Source: redis.conf of Redis 7.0, which says of each setting what it does and costs.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from assay.changes.declaration import THP_ALWAYS, Application, Change, Dose, Level, Prediction
+from assay.changes.making import levels, part
+from assay.changes.witness import Counted, Every, ProcessShows, ReadBack
+
+REDIS = frozenset({"redis"})
+WRITES = frozenset({"redis-set", "ycsb"})
+"""Workloads that write, without which nothing reaches a log."""
+
+THREADS = ("1", "2", "3", "4", "6", "8")
+
+
+def _threads(name: str) -> Level:
+    """So many threads for sockets, the main one included; others read only if they are told to."""
+    reads = "no" if name == "1" else "yes"
+    settings = {"io-threads": int(name), "io-threads-do-reads": reads}
+    return Level(name, Application(settings))
+
+
+REDIS_CHANGES = (
+    Change(
+        "redis.io_threads",
+        "threads that read from and write to sockets; commands stay with one",
+        REDIS,
+        MappingProxyType({n: _threads(n) for n in THREADS}),
+        "1",
+        "2",
+        Every(
+            (ReadBack(), ProcessShows({n: {"threads.io_thd_": int(n) - 1} for n in THREADS})),
+        ),
+        "B",
+        Dose("io_threaded_reads_processed", "reads by I/O threads per operation"),
+        signature=(
+            Prediction("throughput", "up"),
+            Prediction("cpu_per_operation", "up"),
+        ),
+    ),
+    part(
+        "redis.thp",
+        "whether the kernel may give Redis transparent huge pages, where it does so for all",
+        REDIS,
+        "disable-thp",
+        {"off": "yes", "on": "no"},
+        off="off",
+        on="on",
+        needs={"off": THP_ALWAYS},
+        witness=Every(
+            (
+                ReadBack(),
+                ProcessShows({"off": {"thp_enabled": False}, "on": {"thp_enabled": True}}),
+            )
+        ),
+        effort="A",
+    ),
+    Change(
+        "redis.appendfsync",
+        "how often the append-only file is forced to the disk; none is without the file",
+        REDIS,
+        MappingProxyType(
+            {"none": Level("none", Application({"appendonly": "no"}))}
+            | {
+                name: Level(name, Application({"appendonly": "yes", "appendfsync": name}))
+                for name in ("no", "everysec", "always")
+            }
+        ),
+        "always",
+        "everysec",
+        ReadBack(),
+        "B",
+        signature=(Prediction("latency_p99", "down"),),
+        workloads=WRITES,
+    ),
+    Change(
+        "redis.activedefrag",
+        "memory is moved together while commands run",
+        REDIS,
+        levels("activedefrag", {"off": "no", "on": "yes"}),
+        "off",
+        "on",
+        Every((ReadBack(), Counted({"off": {"active_defrag_hits": False}, "on": {}}))),
+        "A",
+        Dose("active_defrag_hits", "values moved per operation"),
+        signature=(Prediction("resident_bytes", "down"),),
+    ),
+)

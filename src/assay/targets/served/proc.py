@@ -1,0 +1,120 @@
+"""What /proc shows of a running server: its executable, environment and pages."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_SUMMED = {"AnonHugePages": "anon_huge_bytes", "Private_Hugetlb": "private_hugetlb_bytes"}
+_LARGEST = {
+    "ShmemPmdMapped": "shmem_huge_bytes",
+    "Shared_Hugetlb": "shared_hugetlb_bytes",
+    "mapped": "hugetlb_mapped_bytes",
+}
+_BASE_PAGE = os.sysconf("SC_PAGE_SIZE")
+_LINE = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
+
+
+def tree(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    found = [pid]
+    for member in found:
+        found += children(member)
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """Processes that any thread of a process started and that still run."""
+    found = []
+    for task in _read_folder(Path(f"/proc/{pid}/task")):
+        found += [int(word) for word in _read(task / "children").split()]
+    return found
+
+
+def listens(pid: int, port: int) -> bool:
+    """Whether a process or one of its descendants listens on a port of TCP."""
+    tables = _read(Path("/proc/net/tcp")) + _read(Path("/proc/net/tcp6"))
+    rows = (line.split() for line in tables.splitlines())
+    wanted = f"{port:04X}"
+    # Columns: number, local address, remote address, state (0A is LISTEN), ..., inode.
+    sockets = {
+        f"socket:[{r[9]}]" for r in rows if len(r) > 9 and r[3] == "0A" and r[1][-4:] == wanted
+    }
+    return bool(sockets) and any(not sockets.isdisjoint(_open(member)) for member in tree(pid))
+
+
+def _open(pid: int) -> set[str]:
+    """What a process has open."""
+    found = set()
+    for descriptor in _read_folder(Path(f"/proc/{pid}/fd")):
+        with suppress(OSError):
+            found.add(os.readlink(descriptor))
+    return found
+
+
+def memory(pid: int) -> dict[str, int]:
+    """Pages of a server's processes, in bytes, from smaps.
+
+    Private pages are summed over the processes, shared ones are those of the process
+    that maps most. A page of the kernel's pool is counted once it was touched:
+    `hugetlb_mapped_bytes` is what may be touched, by the process that maps most, and
+    `kernel_page_bytes` the size of such a page, if any is mapped.
+    """
+    found = dict.fromkeys((*_SUMMED.values(), *_LARGEST.values()), 0)
+    for member in tree(pid):
+        own, page_bytes = _pages(_read(Path(f"/proc/{member}/smaps")))
+        for field, name in _SUMMED.items():
+            found[name] += own.get(field, 0)
+        for field, name in _LARGEST.items():
+            found[name] = max(found[name], own.get(field, 0))
+        if page_bytes:
+            found["kernel_page_bytes"] = max(page_bytes, found.get("kernel_page_bytes", 0))
+    return found
+
+
+def _pages(smaps: str) -> tuple[dict[str, int], int]:
+    """Sums of a process' fields, and the largest page of a mapping that is of the pool."""
+    sums: dict[str, int] = {}
+    largest = page = size = 0
+    for field, kib in _LINE.findall(smaps):
+        bytes_ = int(kib) * 1024
+        sums[field] = sums.get(field, 0) + bytes_
+        if field == "Size":
+            size = bytes_
+        elif field == "KernelPageSize":
+            page = bytes_
+            if page > _BASE_PAGE:
+                sums["mapped"] = sums.get("mapped", 0) + size
+        elif field in ("Shared_Hugetlb", "Private_Hugetlb") and bytes_:
+            largest = max(largest, page)
+    return sums, largest
+
+
+def status(pid: int) -> dict[str, Any]:
+    """What the kernel shows of a process: its threads by name without numbers ("threads.io_thd_"),
+    and `thp_enabled` if it knows."""
+    shown: dict[str, Any] = {}
+    for task in _read_folder(Path(f"/proc/{pid}/task")):
+        name = f"threads.{_read(task / 'comm').strip().rstrip('0123456789')}"
+        shown[name] = shown.get(name, 0) + 1
+    found = re.search(r"^THP_enabled:\s+(\d)$", _read(Path(f"/proc/{pid}/status")), re.MULTILINE)
+    return shown | ({"thp_enabled": found[1] == "1"} if found else {})
+
+
+def _read(path: Path) -> str:
+    """The text of a file of a process; empty if it has gone or is not ours."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _read_folder(path: Path) -> Iterator[Path]:
+    try:
+        yield from path.iterdir()
+    except OSError:
+        return

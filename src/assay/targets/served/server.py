@@ -1,0 +1,282 @@
+"""The life of one started server: copied data, a process, a load, and the evidence it leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from assay import native
+from assay._address import parse_url
+from assay._errors import AssayError, InputError, MissingError, RunError
+from assay.targets.base import Launch, Measured, OnInterval
+from assay.targets.embedded import environment, process_evidence
+from assay.targets.served import proc
+from assay.targets.served.adapter import Adapter, Place
+from assay.targets.served.load import CLIENT_NAMES, load_request, measured
+from assay.targets.served.process import Process, free_port, give, needed_user, run_as
+from assay.targets.served.store import ROOM, copy
+
+TRIES = 3
+"""Starts: the port that was free may be taken before the server has it."""
+TAKEN = "address already in use"
+
+
+class Asking:
+    """Asks one server, whatever protocol it speaks."""
+
+    def __init__(self, place: Place, url: str, pid: int) -> None:
+        self.place, self.pid = place, pid
+        self._target = parse_url(url, {}).request()
+
+    def __call__(self, *asks: str) -> list[native.Rows]:
+        try:
+            return native.ask_server(self._target, asks)
+        except MissingError as error:
+            # It was here a moment ago, so this is a run that failed.
+            raise RunError(error.message) from error
+
+
+class Started:
+    """A server that runs and is ready, in its own folder."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        binary: Path,
+        settings: Mapping[str, Any],
+        data: Path | None,
+        log: Path,
+        env: Mapping[str, str | None],
+    ) -> None:
+        self.adapter, self.binary, self.settings = adapter, binary, settings
+        self._log, self._env = log, env
+        self.user = needed_user(adapter.refuses_root)
+        self.times = {"reset_s": 0.0, "start_s": 0.0}
+        self._left = ExitStack()
+        try:
+            self.folder = self._left.enter_context(_folder(adapter.kind, self.user))
+            self._place_data(data)
+            self.process = self._started()
+        except BaseException:
+            self._left.close()
+            raise
+
+    def _place_data(self, data: Path | None) -> None:
+        begun, place = time.monotonic(), Place(self.folder, 0, self.binary)
+        if data is None:
+            commands = self.adapter.make(place, self.settings)
+        else:
+            (self.folder / "data").mkdir()
+            copy(data, self.folder / "data")
+            commands = self.adapter.adjust(place, self.settings)
+        for command in commands:
+            run_as(command, self.folder, self.user)
+        self.times["reset_s"] = time.monotonic() - begun
+
+    def _started(self) -> Process:
+        for last in range(TRIES - 1, -1, -1):
+            begun = time.monotonic()
+            self.place = Place(self.folder, free_port(), self.binary)
+            beside = ExitStack()
+            try:
+                self.beside = beside.enter_context(self.adapter.beside(self.place, self.settings))
+                process = self._begin(beside)
+            except RunError as error:
+                beside.close()
+                if last and TAKEN in error.message.lower():
+                    continue
+                raise
+            except BaseException:
+                beside.close()
+                raise
+            self._left.push(beside)
+            self.times["start_s"] = time.monotonic() - begun
+            return process
+        raise AssertionError("the last try returns or raises")
+
+    def _begin(self, beside: ExitStack) -> Process:
+        adapter = self.adapter
+        process = Process(
+            adapter.command(self.place, self.settings),
+            self.folder,
+            self._log,
+            env=environment(self._env),
+            user=self.user,
+            stop_signal=adapter.stop_signal,
+            orphan_signal=adapter.orphan_signal,
+        )
+        beside.callback(process.stop)
+        self.ask = Asking(self.place, adapter.url(self.place), process.pid)
+        process.wait_until(lambda: self._is_ready(process), adapter.is_fatal)
+        return process
+
+    def _is_ready(self, process: Process) -> bool:
+        if not process.listens(self.place.port):
+            return False
+        if not self.adapter.ping:
+            return True
+        try:
+            self.ask(self.adapter.ping)
+        except RunError:
+            return False
+        return True
+
+    def run(self, command: list[str]) -> None:
+        """Runs a short program against it, as its own user."""
+        run_as(command, self.folder, self.user)
+
+    def note(self, text: str) -> None:
+        """A line of our own in the server's log."""
+        with self._log.open("a") as log:
+            log.write(f"assay: {text}\n")
+
+    def stop(self) -> None:
+        """Ends it and removes its folder. Safe to call twice."""
+        begun = time.monotonic()
+        self._left.close()
+        if self.times is not None:
+            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in self.times.items())
+            self.note(f"{spent}, stop {time.monotonic() - begun:.3f} s")
+            self.times = None
+
+
+@contextmanager
+def _folder(kind: str, user: str | None) -> Iterator[Path]:
+    """A folder of the server's own, which goes with it."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix=f"assay-{kind}-"))
+    except OSError as error:
+        raise MissingError(f"no folder for {kind} can be made: {error}", next_step=ROOM) from error
+    try:
+        give(made, user)
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+class ServedServer:
+    """One server of a run: a `Server` as the bench knows it."""
+
+    def __init__(self, started: Started, launch: Launch, log: Path) -> None:
+        self._started, self._launch, self._log = started, launch, log
+        self._read_back: dict[str, Any] = {}
+        self._measured: Measured | None = None
+        self._process: dict[str, Any] = {}
+        self._pages: dict[str, Any] = {}
+
+    def read_back(self) -> Mapping[str, Any]:
+        if self._read_back:
+            return self._read_back
+        started, client = self._started, CLIENT_NAMES & self._launch.settings.keys()
+        found = started.adapter.read_back(started.ask, started.settings)
+        for name, given in started.settings.items():
+            if name not in found:
+                raise RunError(f"{started.adapter.kind} does not report {name}, set to {given!r}")
+            if found[name] != given:
+                raise RunError(
+                    f"{started.adapter.kind} reports {name} = {found[name]!r}, "
+                    f"but was given {given!r}"
+                )
+        self._read_back = {**found, **{name: self._launch.settings[name] for name in client}}
+        self._process = process_evidence(started.process.pid, tuple(self._launch.env))
+        return self._read_back
+
+    def measure(self, on_interval: OnInterval) -> Measured:
+        self.read_back()
+        started = self._started
+        request = load_request(
+            self._launch, started.adapter, started.place, started.process.pid, started.beside
+        )
+        with self._log.open("ab") as log:
+            session = native.Session("load", request, log=log)
+            try:
+                found = self._collect(session, on_interval)
+            finally:
+                session.stop()
+        self._measured = found
+        self._pages = proc.memory(started.process.pid)
+        return found
+
+    def _collect(self, session: native.Session, on_interval: OnInterval) -> Measured:
+        started, before, done = self._started, {}, 0
+        intervals: list[native.Interval] = []
+        health = result = None
+        try:
+            for message in session.messages():
+                match message:
+                    case native.Phase(name="measure"):
+                        before = started.adapter.counters(started.ask)
+                    case native.Interval():
+                        intervals.append(message)
+                        done += message.operations
+                        on_interval(done, (message.start_ms + message.length_ms) / 1000)
+                    case native.Health():
+                        health = message
+                    case native.Result():
+                        result = message
+        except (MissingError, InputError, RunError) as error:
+            raise self._failed(error.message) from error
+        if result is None or health is None or result.load is None:
+            raise self._failed("the load ended without a result")
+        if result.load.ended_by is not None or started.process.ended():
+            raise self._failed(result.load.ended_by or "")
+        after = started.adapter.counters(started.ask) if result.complete else before
+        counted = {name: value - before.get(name, 0.0) for name, value in after.items()}
+        return measured(result, health, intervals, counted, started.times or {})
+
+    def _failed(self, why: str) -> AssayError:
+        """A failed run, and the server's end if that is what it is about."""
+        name, process = self._started.adapter.kind, self._started.process
+        # The load may see the closed connection before the kernel has the process' end.
+        for _ in range(50):
+            if process.ended():
+                return RunError(f"{name} ended during the run: {process.last_words()}")
+            if "connection" not in why and "closed" not in why:
+                break
+            time.sleep(0.01)
+        return RunError(f"the load on {name} failed: {why}")
+
+    def evidence(self) -> Mapping[str, Any]:
+        assert self._measured is not None, "evidence is shown after the run was measured"
+        operations = self._measured.operations
+        return {
+            **self._process,
+            "read_back": self._read_back,
+            "memory": self._pages,
+            "status": proc.status(self._started.process.pid),
+            "counters": dict(self._measured.counters),
+            "executed": operations,
+            "operations": operations,
+            "functions": self._functions(),
+        }
+
+    def _functions(self) -> list[dict[str, Any]]:
+        """The census of what the adapter names, where the executable has its symbols."""
+        roles = self._started.adapter.functions
+        if not roles:
+            return []
+        exe = Path(f"/proc/{self._started.process.pid}/exe")
+        census = native.census(exe, symbols=[s for names in roles.values() for s in names])
+        found = {f.asked: f for f in census.functions}
+        return [
+            {
+                "role": role,
+                "symbol": found[name].symbol,
+                "instructions": found[name].instructions,
+                "counts": found[name].counts,
+                "calls": 0,
+            }
+            for role, names in roles.items()
+            for name in names
+            if name in found
+        ]
+
+    def stop(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._started.stop()

@@ -1,0 +1,76 @@
+"""Prepared data: made once, kept by what they depend on, copied for each run.
+
+They lie under `$XDG_CACHE_HOME/assay/data` (`~/.cache` by default), each in a folder
+named by the digest of all that shapes it. A folder is complete or not there: it
+is filled beside its place and renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from assay._digest import canonical, digest
+from assay._errors import MissingError
+
+ROOM = "make room there, or let XDG_CACHE_HOME and TMPDIR point to another disk"
+
+
+def cache() -> Path:
+    """The folder of what Assay keeps and could make again."""
+    kept = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(kept).expanduser() / "assay"
+
+
+def key(*parts: Any) -> str:
+    """The name of data that depend on these parts and on nothing else."""
+    return digest(canonical(list(parts)))[:32]
+
+
+def prepared(name: str, make: Callable[[Path], None]) -> Path:
+    """The data of that name; `make` fills a folder with them if they are not there yet."""
+    folder = cache() / "data"
+    done = folder / name
+    if done.is_dir():
+        return done
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_orphans(folder)
+        partial = folder / f".{name}.{os.getpid()}"
+        partial.mkdir()
+    except OSError as error:
+        raise _no_room(folder, str(error)) from error
+    try:
+        make(partial)
+        # Somebody else may have made them meanwhile, and they are the same.
+        with suppress(OSError):
+            partial.rename(done)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return done
+
+
+def copy(source: Path, destination: Path) -> None:
+    """Copies a folder's contents, owners and all; MissingError, and nothing half, if it cannot."""
+    command = ["cp", "-a", "--reflink=auto", f"{source}/.", str(destination)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        shutil.rmtree(destination, ignore_errors=True)
+        raise _no_room(destination, done.stderr.strip().splitlines()[-1])
+
+
+def _remove_orphans(folder: Path) -> None:
+    """Folders that a process which is gone was filling."""
+    for partial in folder.glob(".*.*"):
+        owner = partial.name.rpartition(".")[2]
+        if not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _no_room(folder: Path, why: str) -> MissingError:
+    return MissingError(f"data cannot be put into {folder}: {why}", next_step=ROOM)

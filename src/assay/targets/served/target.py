@@ -1,0 +1,181 @@
+"""A real server as a target: found here or missed with the one command that gets it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from assay import native
+from assay._address import parse_url
+from assay._errors import InputError, MissingError, RunError
+from assay._parameters import Parameter
+from assay.targets.base import Launch
+from assay.targets.served.adapter import Adapter, Place, Program
+from assay.targets.served.load import CLIENT, CLIENT_NAMES, HTTP, load_request
+from assay.targets.served.process import setpriv
+from assay.targets.served.server import ServedServer, Started
+from assay.targets.served.store import copy, key, prepared
+
+START_S = 2.0
+"""A guess of what a run costs beside its window: copying the data, starting, stopping."""
+SEED = 1
+"""Prepared data are the same in every run of every study."""
+
+
+class ServedTarget:
+    """A kind of real server, of which an adapter says what is particular."""
+
+    stand_in: str | None = None
+    lock_classes: tuple[str, ...] = ()
+
+    def __init__(self, adapter: Adapter) -> None:
+        self.adapter = adapter
+        self.kind, self.text = adapter.kind, adapter.text
+        self.workloads = adapter.workloads
+
+    @cached_property
+    def settings(self) -> Mapping[str, Parameter]:
+        """The client's, and the server's own: any plausible name where no server is here."""
+        found = self.adapter.programs[0].find()
+        own = self.adapter.settings(found)
+        if not own and found is None:
+            return AnySetting(CLIENT)
+        return MappingProxyType({**own, **CLIENT})
+
+    def missing(self) -> list[Program]:
+        """Programs that are not here."""
+        return [p for p in self.adapter.programs if p.find() is None]
+
+    def found(self) -> str:
+        """For a list: the version that is here, or the one command that gets it."""
+        missing = self.missing()
+        if missing:
+            return f"not here: {missing[0].next_step()}"
+        binary = self.adapter.programs[0].find()
+        assert binary is not None, "nothing is missing"
+        return self.adapter.version(binary)
+
+    def check(self, launch: Launch) -> None:
+        binary = self._binary(launch)
+        setpriv()
+        own = self._own(launch)
+        unknown = [name for name in own if name not in {**self.adapter.settings(binary)}]
+        if unknown:
+            raise InputError(
+                f"{binary} has no setting {', '.join(unknown)}",
+                next_step=f"`assay list targets` says what {self.kind} is here",
+            )
+        lacking = self.adapter.lacks(own)
+        if lacking is not None:
+            message, next_step = lacking
+            raise MissingError(message, next_step=next_step)
+        place = Place(Path("/"), 1, binary)
+        request = {**load_request(launch, self.adapter, place), "check_only": True}
+        session = native.Session("load", request)
+        try:
+            for _ in session.messages():
+                pass
+        finally:
+            session.stop()
+
+    def start(self, launch: Launch, log: Path) -> ServedServer:
+        binary, own = self._binary(launch), self._own(launch)
+        data = self._prepared(launch, binary, own, log)
+        started = Started(self.adapter, binary, own, data, log, launch.env)
+        return ServedServer(started, launch, log)
+
+    def seconds(self, launch: Launch) -> float:
+        return launch.warmup_s + launch.window_s + START_S
+
+    def _binary(self, launch: Launch) -> Path:
+        """The server that the launch names, or the one that is here."""
+        own, *others = self.adapter.programs
+        named = Path(launch.binary) if launch.binary else own.find()
+        missing = [p for p in others if p.find() is None]
+        if named is None:
+            missing.insert(0, own)
+        if missing:
+            names = " and ".join(p.name for p in missing)
+            raise MissingError(
+                f"{names} {'is' if len(missing) == 1 else 'are'} not here",
+                next_step=missing[0].next_step(),
+            )
+        assert named is not None
+        return named
+
+    def _own(self, launch: Launch) -> dict[str, Any]:
+        """The server's settings that are given."""
+        given = launch.settings.items()
+        return {n: v for n, v in given if n not in CLIENT_NAMES and v is not None}
+
+    def _prepared(self, launch: Launch, binary: Path, own: Mapping[str, Any], log: Path) -> Path:
+        shaping = {n: v for n, v in own.items() if n in self.adapter.shaping}
+        parameters = dict(launch.parameters)
+        version = self.adapter.version(binary)
+        name = key(self.kind, version, shaping, launch.workload, parameters, SEED)
+        known = self.adapter.settings(binary)
+        defaults = {n: p.default for n, p in known.items() if p.default is not None}
+        return prepared(name, lambda f: self._make(f, launch, binary, {**defaults, **shaping}, log))
+
+    def _make(
+        self, folder: Path, launch: Launch, binary: Path, settings: Mapping[str, Any], log: Path
+    ) -> None:
+        """Fills a folder with the data of a workload: by a server that is stopped in order."""
+        adapter = self.adapter
+        launch = replace(launch, seed=SEED)
+        if parse_url(adapter.url(Place(folder, 1, binary)), {}).protocol == HTTP:
+            return
+        started = Started(adapter, binary, settings, None, log, {})
+        try:
+            for command in adapter.welcome(started.place):
+                started.run(command)
+            self._load(launch, started, log)
+            if adapter.settle:
+                started.ask(*adapter.settle)
+            if not started.process.stop(patience_s=600):
+                raise RunError(f"{self.kind} did not stop in order after its data were made")
+            copy(started.folder / "data", folder)
+        finally:
+            started.stop()
+
+    def _load(self, launch: Launch, started: Started, log: Path) -> None:
+        request = {**load_request(launch, self.adapter, started.place), "action": "prepare"}
+        with log.open("ab") as file:
+            session = native.Session("load", request, log=file, result_type=native.DataState)
+            try:
+                *_, state = session.messages()
+            except MissingError as error:
+                raise RunError(f"data were not loaded: {error.message}") from error
+            finally:
+                session.stop()
+        if not isinstance(state, native.DataState) or state.faults:
+            faults = getattr(state, "faults", None) or ["no result"]
+            raise RunError(f"data were not loaded as they should: {'; '.join(faults)}")
+
+
+class AnySetting(Mapping[str, Parameter]):
+    """Settings of a server that is not here: any plausible name, until `check` says so."""
+
+    _PLAUSIBLE = re.compile(r"[a-z][a-z0-9_.-]*")
+
+    def __init__(self, known: Mapping[str, Parameter]) -> None:
+        self._known = dict(known)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._PLAUSIBLE.fullmatch(name) is not None
+
+    def __getitem__(self, name: str) -> Parameter:
+        if name not in self:
+            raise KeyError(name)
+        return self._known.get(name) or Parameter(name, "any", "a setting of a server not here")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)

@@ -1,0 +1,21 @@
+"""Single commands of Redis, as `redis-benchmark` sends them. Every key exists beforehand."""
+
+from __future__ import annotations
+
+from assay._parameters import Parameter, by_name
+from assay.workloads.base import Workload
+
+_PARAMETERS = by_name(
+    (
+        Parameter("keys", "count", "keys, drawn uniformly", 10_000, low=1, high=100_000_000),
+        Parameter("value_bytes", "count", "bytes of a value", 64, low=0, high=1 << 26),
+        Parameter("pipeline", "count", "commands sent in one go", 1, low=1, high=10_000),
+    )
+)
+
+REDIS_GET = Workload(
+    kind="redis-get", text="GET of a key; one operation is one command", parameters=_PARAMETERS
+)
+REDIS_SET = Workload(
+    kind="redis-set", text="SET of a key; one operation is one command", parameters=_PARAMETERS
+)

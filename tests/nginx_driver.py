@@ -1,0 +1,80 @@
+"""Starts nginx as its adapter says, and nothing more: stands for the served target in tests."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.targets.nginx import NGINX, SETTINGS
+from assay.targets.served.adapter import Place
+
+DEFAULTS: dict[str, Any] = {n: p.default for n, p in SETTINGS.items() if p.default is not None}
+
+
+@dataclass(frozen=True)
+class Running:
+    """A started server; calling it asks for paths."""
+
+    place: Place
+    pid: int
+    beside: tuple[int, ...]
+
+    def __call__(self, *asks: str) -> list[list[list[str | None]]]:
+        return [[[self.get(path)]] for path in asks]
+
+    def get(self, path: str) -> str:
+        url = f"http://127.0.0.1:{self.place.port}{path}"
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return answer.read().decode()
+
+
+def with_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**DEFAULTS, **given}
+
+
+@contextmanager
+def running(binary: Path, **given: Any) -> Iterator[Running]:
+    """nginx with these settings, until the block ends."""
+    settings = with_defaults(given)
+    with tempfile.TemporaryDirectory(prefix="assay-nginx-") as made:
+        place = Place(Path(made), _free_port(), binary)
+        with NGINX.beside(place, settings) as beside:
+            log = (place.folder / "log").open("wb")
+            command = ["setpriv", "--pdeathsig", NGINX.orphan_signal.name[3:]]
+            process = subprocess.Popen(
+                [*command, *NGINX.command(place, settings)], stdout=log, stderr=log
+            )
+            try:
+                _wait(process, place)
+                yield Running(place, process.pid, tuple(beside))
+            finally:
+                process.send_signal(NGINX.stop_signal)
+                process.wait()
+                log.close()
+
+
+def _wait(process: subprocess.Popen[bytes], place: Place) -> None:
+    while True:
+        log = (place.folder / "log").read_text()
+        fault = NGINX.is_fatal(log)
+        if fault or process.poll() is not None:
+            raise RuntimeError(f"{fault or process.returncode}\n{log}")
+        try:
+            socket.create_connection(("127.0.0.1", place.port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
