@@ -152,6 +152,8 @@ impl Connection {
 
     /// Ends both directions: whoever waits for this connection finds it closed.
     pub fn shut_down(&self) {
+        // What was sent before goes before.
+        self.handle().0.poller.flush();
         // One that is not connected any more needs no ending.
         let _ = net::shutdown(&self.socket, net::Shutdown::Both);
     }

@@ -385,3 +385,20 @@ fn a_worker_that_is_dropped_drops_its_tasks() {
         assert_eq!(Rc::strong_count(&kept), 1);
     }
 }
+
+#[test]
+fn the_last_words_of_a_peer_that_hung_up_are_read_after_sending_has_failed() {
+    run(|handle| async move {
+        let listener = Listener::bind(&handle, any_port()).unwrap();
+        let address = Address::Tcp(listener.address().unwrap());
+        let mut client = Connection::open(&handle, &address).await.unwrap();
+        let mut peer = listener.accept().await.unwrap();
+        peer.send(b"enough").await.unwrap();
+        peer.shut_down();
+        // What comes for a peer that reads no more is answered by a reset, sooner or later.
+        while client.send(&[0; 1000]).await.is_ok() {
+            sleep_until(&handle, after_ms(&handle, 1)).await;
+        }
+        assert_eq!(receive(&mut client, 6).await, b"enough");
+    });
+}

@@ -75,7 +75,10 @@ struct Source {
     wants_to_send: bool,
     /// Whether the peer sends no more.
     is_ended: bool,
-    error: Option<Errno>,
+    /// Why nothing more can be received, or sent. A peer that has closed may have said why before:
+    /// what it sent is still received after sending has failed.
+    receive_error: Option<Errno>,
+    send_error: Option<Errno>,
     /// The file of a source that nobody uses any more.
     closed: Option<OwnedFd>,
 }
@@ -164,13 +167,10 @@ impl Uring {
         if source.is_ended {
             return Poll::Ready(Ok(0));
         }
-        if let Some(errno) = source.error {
+        if let Some(errno) = source.receive_error {
             return Poll::Ready(Err(errno));
         }
-        if source.is_receiving {
-            return Poll::Pending;
-        }
-        if source.is_waiting_for_events {
+        if source.is_receiving || source.is_waiting_for_events {
             return Poll::Pending;
         }
         if source.long_reads > 0 {
@@ -215,7 +215,7 @@ impl Uring {
         let mut borrowed = self.0.borrow_mut();
         let state = &mut *borrowed;
         let Some(source) = state.sources.get_mut(id) else { return Poll::Pending };
-        if let Some(errno) = source.error {
+        if let Some(errno) = source.send_error {
             return Poll::Ready(Err(errno));
         }
         if source.is_sending {
@@ -328,7 +328,7 @@ impl State {
     fn wake(&mut self, id: SourceId, work: Work, ready: &mut Vec<TaskId>) {
         let Some(source) = self.sources.get_mut(id) else { return };
         // Nobody waits for a send, unless there is more to send, or it failed.
-        let is_news = work != Work::Send || source.wants_to_send || source.error.is_some();
+        let is_news = work != Work::Send || source.wants_to_send || source.send_error.is_some();
         if is_news {
             source.wants_to_send = false;
             ready.extend(source.task);
@@ -357,7 +357,7 @@ impl State {
             result => match Errno::from_raw_os_error(-result) {
                 // No buffer was free just then, or the task reads: asked again when it is wanted.
                 Errno::NOBUFS | Errno::CANCELED | Errno::INTR | Errno::AGAIN => {}
-                errno => source.error = Some(errno),
+                errno => source.receive_error = Some(errno),
             },
         }
         if is_last && let Some(source) = self.sources.get_mut(id) {
@@ -369,9 +369,9 @@ impl State {
         let Some(source) = self.sources.get_mut(id) else { return };
         source.is_sending = false;
         if result < 0 {
-            source.error = Some(Errno::from_raw_os_error(-result));
+            source.send_error = Some(Errno::from_raw_os_error(-result));
         } else if (result as usize) < source.sending.len() {
-            source.error = Some(Errno::PIPE);
+            source.send_error = Some(Errno::PIPE);
         }
         self.sending.give_back(std::mem::take(&mut source.sending));
     }
