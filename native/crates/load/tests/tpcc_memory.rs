@@ -134,14 +134,15 @@ fn held_experienced<S: Open>(place: &Place, terminals: usize) -> i64 {
 }
 
 /// Differences of two numbers of terminals are those of terminals alone, without what a worker has
-/// once. Sessions are counted twice.
+/// once.
 fn a_waiting_terminal_is_small<S: Open>(flavour: Flavour) {
     beside_stand_in(flavour, |address| {
         let place = Place::new(&address);
         let each = |held: fn(&Place, usize) -> i64| (held(&place, 60) - held(&place, 20)) / 40;
         let (waiting, experienced) = (each(held_waiting::<S>), each(held_experienced::<S>));
-        let sum = waiting + experienced;
-        assert!((500..5_000).contains(&sum), "{waiting} bytes waiting, {experienced} experienced");
+        // With the running transaction in its task a terminal that waits would hold 6 KB.
+        let is_small = (500..3_000).contains(&waiting) && (500..6_000).contains(&experienced);
+        assert!(is_small, "{waiting} bytes waiting, {experienced} experienced");
     });
 }
 
