@@ -18,6 +18,7 @@ from typing import Any
 from assay._parameters import Parameter, by_name
 from assay.targets.pools import lacking_pages
 from assay.targets.served.adapter import Adapter, Ask, Place, Program
+from assay.targets.served.load import SQL_WORKLOADS
 from assay.targets.spelling import BYTES, ServerSetting, quantity, truth
 
 SERVER = Program("mariadbd", "mariadb-server-core")
@@ -130,15 +131,7 @@ class MariaDb(Adapter):
     kind = "mariadb"
     text = "MariaDB, with a server and a data directory of its own for each run"
     programs = (SERVER, INSTALL, CLIENT)
-    workloads = (
-        "oltp-point-select",
-        "oltp-read-only",
-        "oltp-read-write",
-        "oltp-update-index",
-        "oltp-update-non-index",
-        "ycsb",
-        "tpcc",
-    )
+    workloads = SQL_WORKLOADS
     shaping = SHAPING
     refuses_root = True
 

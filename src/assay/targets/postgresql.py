@@ -26,6 +26,7 @@ from typing import Any
 from assay._parameters import Parameter, by_name
 from assay.targets.pools import lacking_pages
 from assay.targets.served.adapter import Adapter, Ask, Place, Program
+from assay.targets.served.load import SQL_WORKLOADS
 from assay.targets.spelling import BYTES, MICROSECONDS, ServerSetting, quantity, truth
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
@@ -91,15 +92,7 @@ class PostgreSql(Adapter):
     kind = "postgresql"
     text = "PostgreSQL, with a server and a data directory of its own for each run"
     programs = (SERVER, INITDB, CHECKSUMS, CONTROL, CLIENT)
-    workloads = (
-        "oltp-point-select",
-        "oltp-read-only",
-        "oltp-read-write",
-        "oltp-update-index",
-        "oltp-update-non-index",
-        "ycsb",
-        "tpcc",
-    )
+    workloads = SQL_WORKLOADS
     shaping = SHAPING
     refuses_root = True
     ping = "SELECT 1"

@@ -30,6 +30,17 @@ CLIENT = by_name(
 """Settings of every served target, beside the server's own."""
 CLIENT_NAMES = frozenset(CLIENT)
 
+SQL_WORKLOADS = (
+    "oltp-point-select",
+    "oltp-read-only",
+    "oltp-read-write",
+    "oltp-update-index",
+    "oltp-update-non-index",
+    "ycsb",
+    "tpcc",
+)
+"""What is asked of a server that speaks SQL."""
+
 HTTP = "http"
 """The protocol whose data are files: there is nothing to load over it."""
 
