@@ -202,8 +202,10 @@ class MariaDb(Adapter):
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         """And two facts: `pool_bytes`, and the format that the data's pages have."""
-        variables, formats = ask(
+        variables, _, formats = ask(
             "SHOW GLOBAL VARIABLES",
+            # A table space is listed once a table in it was opened, as this does.
+            "SELECT SUM(DATA_LENGTH) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'load'",
             "SELECT DISTINCT FLAG & 16 FROM information_schema.INNODB_SYS_TABLESPACES "
             "WHERE NAME LIKE 'load/%'",
         )
