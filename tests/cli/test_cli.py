@@ -171,7 +171,6 @@ def test_a_study_with_auto_runs_its_pilot_first(tmp_path: Path) -> None:
     assert "pilot of 6 runs: steady after" in done.stderr
     plan = Bundle.open(tmp_path / "b").plan
     assert plan.pilot is not None
-    assert plan.pilot.took_s <= 0.16 * 40
     assert plan.warmup_s == plan.pilot.warmup_s
     runs = Bundle.open(tmp_path / "b").runs()
     assert all(abs(r.window_s - plan.window_s) < 0.05 for r in runs if r.status == "ok")

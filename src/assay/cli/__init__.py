@@ -6,7 +6,11 @@ import signal
 
 import typer
 
+from assay._errors import AssayError
 from assay.cli import decide, host, list_, load, pilot, report, run, serve, show, verify
+from assay.cli._output import complain, story
+from assay.host.transaction import recover
+from assay.host.tree import Tree
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -20,6 +24,16 @@ app = typer.Typer(
 )
 for command in (run, pilot, show, report, verify, decide, load, serve, list_, host):
     command.register(app)
+
+
+@app.callback()
+def _put_in_order() -> None:
+    """What a killed `assay` left of its changes to this host is taken back first."""
+    try:
+        for found in recover(Tree()):
+            story().print(f"taken back: host transaction {found.name}, which was cut short or over")
+    except AssayError as error:
+        complain(error.message, error.next_step)
 
 
 def main() -> None:

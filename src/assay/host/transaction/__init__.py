@@ -1,0 +1,23 @@
+"""Changes to the host: planned, announced on disk, written, looked at, and brought back."""
+
+from assay.host.transaction.fixture import tree_at
+from assay.host.transaction.items import file_item, value_item
+from assay.host.transaction.plan import Item, Plan
+from assay.host.transaction.run import Status, apply, confirm, recover, roll_back, statuses
+from assay.host.tree import RefusedError, Tree
+
+__all__ = [
+    "Item",
+    "Plan",
+    "RefusedError",
+    "Status",
+    "Tree",
+    "apply",
+    "confirm",
+    "file_item",
+    "recover",
+    "roll_back",
+    "statuses",
+    "tree_at",
+    "value_item",
+]

@@ -1,0 +1,311 @@
+"""Host transactions: whole or not at all, and brought back whatever happened meanwhile."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import host_kit
+from assay._errors import InputError, MissingError, RestoreError
+from assay.host.transaction import (
+    Plan,
+    RefusedError,
+    Tree,
+    apply,
+    confirm,
+    file_item,
+    lease,
+    recover,
+    roll_back,
+    statuses,
+    value_item,
+)
+from assay.host.transaction.journal import FOLDER
+
+DRIVER = Path(host_kit.__file__).with_name("host_driver.py")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return host_kit.make(tmp_path / "host")
+
+
+def killed(tree: Tree, verb: str, what: str, lines: int) -> bool:
+    """Whether the driver was killed before it was through."""
+    command = [sys.executable, str(DRIVER), str(tree.root), verb, what, str(lines)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode != 0
+
+
+def test_what_was_applied_is_in_force_and_what_was_rolled_back_is_as_before(tree: Tree) -> None:
+    """There and back again, byte for byte, groups included."""
+    before = host_kit.shown(tree)
+    plan = host_kit.plan(tree)
+    assert len(plan.items) == 9
+    applied = apply(plan, tree)
+    assert applied.state == "applied"
+    now = host_kit.shown(tree)
+    assert now["/proc/sys/vm/dirty_ratio"] == "0\n"
+    assert now["/sys/kernel/mm/transparent_hugepage/enabled"] == "[always] madvise never\n"
+    assert now["/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"] == "64\n"
+    assert host_kit.FRAGMENT in now
+    assert roll_back(tree, plan.id).state == "rolled-back"
+    assert host_kit.shown(tree) == before
+
+
+def test_a_kill_after_any_line_of_the_journal_loses_nothing(tmp_path: Path) -> None:
+    """Whichever line was the last: roll back, and every file is as it was."""
+    lines = 0
+    is_through = False
+    while not is_through:
+        lines += 1
+        tree = host_kit.make(tmp_path / f"host-{lines}")
+        before = host_kit.shown(tree)
+        plan = host_kit.plan(tree)
+        file = tmp_path / "plan.json"
+        file.write_text(plan.text())
+        is_through = not killed(tree, "apply", str(file), lines)
+        for found in statuses(tree):
+            roll_back(tree, found.name)
+        assert host_kit.shown(tree) == before, f"after line {lines}"
+    assert lines == 2 * len(plan.items) + 3
+
+
+def test_a_kill_after_any_line_of_taking_back_loses_nothing(tmp_path: Path) -> None:
+    """Rolling back may be interrupted anywhere and said again."""
+    lines = 0
+    is_through = False
+    while not is_through:
+        lines += 1
+        tree = host_kit.make(tmp_path / f"host-{lines}")
+        before = host_kit.shown(tree)
+        plan = host_kit.plan(tree)
+        apply(plan, tree)
+        is_through = not killed(tree, "rollback", plan.id, lines)
+        assert roll_back(tree, plan.id).state == "rolled-back"
+        assert host_kit.shown(tree) == before, f"after line {lines}"
+    assert lines > 2 * len(plan.items)
+
+
+def test_a_value_that_somebody_else_changed_is_left_alone_and_said(tree: Tree) -> None:
+    """Their value is not ours to take away."""
+    plan = host_kit.plan(tree)
+    apply(plan, tree)
+    tree.write("/proc/sys/vm/swappiness", "1")
+    found = roll_back(tree, plan.id)
+    assert tree.read("/proc/sys/vm/swappiness") == "1\n"
+    number = next(i for i, item in enumerate(plan.items) if item.path.endswith("swappiness"))
+    assert found.outcomes[number] == "drifted"
+    assert set(found.outcomes.values()) == {"restored", "drifted"}
+
+
+def test_a_value_that_is_refused_brings_back_all_before_it(tree: Tree) -> None:
+    """Whole or not at all."""
+    before = host_kit.shown(tree)
+    items = host_kit.items(tree)
+    wrong = value_item(tree, "/sys/class/net/eth0/queues/rx-0/rps_cpus", "fe")
+    assert wrong is not None
+    plan = Plan.of([*items[:5], wrong], tree)
+    with pytest.raises(MissingError, match=r"EOVERFLOW.*brought back"):
+        apply(plan, tree)
+    assert host_kit.shown(tree) == before
+    assert statuses(tree)[0].state == "rolled-back"
+
+
+def test_a_pool_that_is_not_granted_in_full_is_refused(tree: Tree) -> None:
+    """Asked is not obtained."""
+
+    class Scarce(type(tree)):
+        def write(self, path: str, value: str) -> None:
+            is_pool = path.endswith("nr_hugepages")
+            super().write(path, str(min(40, int(value))) if is_pool else value)
+
+    scarce = Scarce(tree.root)
+    item = value_item(scarce, "vm.nr_hugepages", "64")
+    assert item is not None
+    with pytest.raises(MissingError, match="64 was asked for, and it is 40"):
+        apply(Plan.of([item], scarce), scarce)
+    assert tree.read("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages") == "4\n"
+
+
+def test_a_pool_in_use_is_shrunk_to_what_is_in_use_and_tried_again(tree: Tree) -> None:
+    """Taking pages from under a server leaves surplus pages behind: wait for its end."""
+    item = value_item(tree, "vm.nr_hugepages", "64")
+    assert item is not None
+    plan = Plan.of([item], tree)
+    apply(plan, tree)
+    pool = "/sys/kernel/mm/hugepages/hugepages-2048kB"
+    tree.write(f"{pool}/free_hugepages", "34")
+    with pytest.raises(RestoreError, match="still in use"):
+        roll_back(tree, plan.id)
+    assert tree.read(f"{pool}/nr_hugepages") == "30\n"
+    tree.write(f"{pool}/free_hugepages", "30")
+    assert roll_back(tree, plan.id).state == "rolled-back"
+    assert tree.read(f"{pool}/nr_hugepages") == "4\n"
+
+
+def test_a_plan_is_refused_where_a_value_is_no_longer_what_it_was(tree: Tree) -> None:
+    """Compare, then swap."""
+    plan = host_kit.plan(tree)
+    tree.write("/proc/sys/vm/swappiness", "33")
+    before = host_kit.shown(tree)
+    with pytest.raises(InputError, match="swappiness was 60 when the plan was made, and is 33 now"):
+        apply(plan, tree)
+    assert host_kit.shown(tree) == before
+    assert statuses(tree) == []
+
+
+def test_after_a_boot_values_are_gone_and_files_are_still_taken_away(tree: Tree) -> None:
+    """The kernel forgot its values; what stands on the disk is ours to remove."""
+    plan = host_kit.plan(tree)
+    apply(plan, tree)
+    tree.write("/proc/sys/kernel/random/boot_id", "another")
+    now = tree.read("/proc/sys/vm/swappiness")
+    roll_back(tree, plan.id)
+    assert tree.read("/proc/sys/vm/swappiness") == now
+    assert tree.read(host_kit.FRAGMENT) is None
+
+
+def test_nothing_is_applied_over_a_transaction_that_was_cut_short(tree: Tree, tmp_path) -> None:
+    """First put the host in order."""
+    file = tmp_path / "plan.json"
+    file.write_text(host_kit.plan(tree).text())
+    assert killed(tree, "apply", str(file), 5)
+    name = statuses(tree)[0].name
+    with pytest.raises(InputError, match="is applying") as told:
+        apply(host_kit.plan(tree), tree)
+    assert f"rollback {name}" in told.value.next_step
+
+
+def test_what_is_confirmed_stays_and_can_still_be_taken_back(tree: Tree) -> None:
+    """A trial ends by a word."""
+    before = host_kit.shown(tree)
+    plan = host_kit.plan(tree)
+    assert apply(plan, tree, lease_s=600).until is not None
+    assert confirm(tree, plan.id).state == "confirmed"
+    with pytest.raises(InputError, match="is confirmed"):
+        confirm(tree, plan.id)
+    roll_back(tree, plan.id)
+    assert host_kit.shown(tree) == before
+
+
+def test_a_damaged_journal_is_said_and_not_guessed_at(tree: Tree) -> None:
+    """Only its last line may be torn."""
+    plan = host_kit.plan(tree)
+    apply(plan, tree)
+    log = tree.place(FOLDER) / plan.id / "log"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([*lines[:-1], lines[-1][:10]]))
+    assert statuses(tree)[0].state == "applying"
+    log.write_bytes(b"".join([lines[0].replace(b"begun", b"bogun"), *lines[1:]]))
+    with pytest.raises(RestoreError, match="line 1: damaged"):
+        roll_back(tree, plan.id)
+
+
+def _file(path: str, text: str) -> dict[str, object]:
+    return {"items": [{"kind": "file", "path": path, "old": None, "new": text}]}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (_file("/etc/passwd", "# assay"), "place"),
+        (_file("/etc/sysctl.d/../assay", "# assay"), "place"),
+        (_file("/etc/sysctl.d/60-assay.conf", "x"), "begins"),
+        ({"items": [{"kind": "value", "path": "/proc/sys/vm/swappiness"}]}, "items.0.old"),
+        ({"id": "../../etc"}, "name of a plan"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused(tree: Tree, tmp_path: Path, change, why: str) -> None:
+    """A plan may come from anybody."""
+    told = json.loads(host_kit.plan(tree).text()) | change
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(told))
+    with pytest.raises(InputError, match=why):
+        Plan.load(file)
+
+
+def test_nothing_is_made_under_proc_or_outside_of_it(tree: Tree) -> None:
+    """A key that this kernel has not is no key; a path elsewhere is no setting."""
+    with pytest.raises(MissingError, match="is not here"):
+        value_item(tree, "vm.no_such_key", "1")
+    with pytest.raises(InputError, match="no setting"):
+        value_item(tree, "/etc/passwd", "1")
+    with pytest.raises(InputError, match="neither a path nor a key"):
+        value_item(tree, "swappiness", "1")
+    assert value_item(tree, "vm.swappiness", "60") is None
+
+
+def test_a_file_that_is_not_ours_is_not_replaced(tree: Tree) -> None:
+    """Somebody wrote it."""
+    place = tree.place(host_kit.FRAGMENT)
+    place.write_text("vm.swappiness = 1\n")
+    with pytest.raises(InputError, match="not Assay's"):
+        file_item(tree, host_kit.FRAGMENT, "# assay\n")
+
+
+def test_the_kernels_refusal_is_told_with_its_reason(tree: Tree) -> None:
+    """EINVAL says nothing to anybody."""
+    item = value_item(tree, "/sys/kernel/mm/transparent_hugepage/enabled", "sometimes")
+    assert item is not None
+    with pytest.raises(RefusedError, match=r"sometimes.*EINVAL"):
+        tree.write(item.path, item.new)
+
+
+def test_what_was_cut_short_is_brought_back_by_the_next_command(tree: Tree, tmp_path) -> None:
+    """Nobody needs to know that a process was killed."""
+    before = host_kit.shown(tree)
+    file = tmp_path / "plan.json"
+    file.write_text(host_kit.plan(tree).text())
+    assert killed(tree, "apply", str(file), 9)
+    assert host_kit.shown(tree) != before
+    assert [found.state for found in recover(tree)] == ["rolled-back"]
+    assert host_kit.shown(tree) == before
+    assert recover(tree) == []
+
+
+def test_what_was_applied_for_a_process_ends_with_it(tree: Tree) -> None:
+    """A study that is killed leaves no setting behind; one that runs keeps its own."""
+    before = host_kit.shown(tree)
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        apply(host_kit.plan(tree), tree, owner=child.pid)
+        assert recover(tree) == []
+    finally:
+        child.kill()
+        child.wait()
+    assert [found.state for found in recover(tree)] == ["rolled-back"]
+    assert host_kit.shown(tree) == before
+
+
+def test_a_trial_ends_when_its_time_is_over_and_nobody_confirmed_it(tree: Tree) -> None:
+    """Who lost the machine by a setting gets it back."""
+    before = host_kit.shown(tree)
+    plan = host_kit.plan(tree)
+    apply(plan, tree, lease_s=0)
+    assert [found.name for found in recover(tree)] == [plan.id]
+    assert host_kit.shown(tree) == before
+    kept = host_kit.plan(tree)
+    apply(kept, tree, lease_s=3600)
+    assert recover(tree) == []
+
+
+def test_a_process_of_its_own_ends_a_trial(tree: Tree) -> None:
+    """It needs no terminal, and no command after it."""
+    before = host_kit.shown(tree)
+    plan = host_kit.plan(tree)
+    apply(plan, tree, lease_s=1)
+    assert lease.arm(tree, plan.id, 1) == "a process of its own"
+    for _ in range(600):
+        if statuses(tree)[0].state == "rolled-back":
+            break
+        time.sleep(0.05)
+    assert host_kit.shown(tree) == before
