@@ -37,6 +37,8 @@ enum Verb {
     Micro,
     /// Put load on a server.
     Load,
+    /// Write the rows of the workload `hits` into a file, and say its statements.
+    Hits,
     /// Ask a server questions, and give their answers as texts.
     Ask,
     /// Be a small server, to try clients and proxies on.
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Verb::Engine => verbs::engine::run(request, &mut output),
         Verb::Micro => verbs::micro::run(request, &mut output),
         Verb::Load => verbs::load::run(request, &mut output),
+        Verb::Hits => verbs::hits::run(request, &mut output),
         Verb::Ask => verbs::ask::run(request, &mut output),
         Verb::Serve => verbs::serve::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),

@@ -72,6 +72,14 @@ pub enum Error {
     /// The server's data are not what the workload left there.
     #[error("the data are not as the workload left them: {0}")]
     Data(String),
+    /// A file that the workload is made from is of no use.
+    #[error("{path}: {what}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why.
+        what: String,
+    },
     /// Told to stop before it was done.
     #[error("stopped before it was done")]
     Stopped,

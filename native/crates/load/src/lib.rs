@@ -9,6 +9,7 @@ pub mod client;
 pub mod clients;
 mod columns;
 pub mod data;
+pub mod hits;
 pub mod oltp;
 pub mod refusals;
 pub mod station;

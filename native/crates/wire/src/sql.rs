@@ -63,8 +63,8 @@ pub trait Row {
     fn text(&self, column: usize) -> Result<Option<&[u8]>, WireError>;
 }
 
-/// A session that is asked texts of statements, once each: for what a server says of itself, not for
-/// a workload.
+/// A session that is asked texts of statements, and gives texts: for what a server says of itself,
+/// and for queries that take so long that preparing them would not show.
 #[allow(async_fn_in_trait)] // Sessions stay on their thread: nothing needs `Send`.
 pub trait Ask: Session {
     /// Runs the text of a statement without parameters and visits its rows: each column as the

@@ -10,6 +10,7 @@
 
 pub mod error;
 pub mod hash;
+pub mod hits;
 pub mod keys;
 pub mod oltp;
 pub mod random;

@@ -227,7 +227,8 @@
 //!   "skip_trx": false}`; `ycsb` as for `engine`; `tpcc` with `{"warehouses": 1, "scale": "standard",
 //!   "waits": false, "wait_scale": 1.0}`, a connection being a terminal; `trade-desk` with `{"accounts": 10000,
 //!   "instruments": 50, "theta": 0.5, "catalogue_share": 0.3, "trade_think_ms": 0, "request_think_ms":
-//!   0}` as for `engine`, a connection being a user and a temporary table being one. SQL workloads are
+//!   0}` as for `engine`, a connection being a user and a temporary table being one; `hits`,
+//!   `aggregate` and `hits-upload` below. SQL workloads are
 //!   for `mysql` and `postgresql`, `ycsb` without mix e for `redis` too.
 //! * `action`: SQL workloads keep data on the server. `prepare` makes them (tables of their names are
 //!   dropped), with a message `loading` `{"rows", "of"}` each second; `check` looks what is wrong with
@@ -245,6 +246,30 @@
 //! `refused` (by the workload's own rules) and `retries.deadlock`, `retries.conflict`, `retries.lock_timeout`. Latencies count from the intended
 //! time; all operations of a pipeline take as long as the last.
 //!
+//! Three workloads are about a table of page views, "hits-shaped synthetic, N rows" (`rows` from 10,000 to
+//! 1,000,000,000): made from the request's `seed`, by this program's own schema and queries in the
+//! style of a public benchmark, and never to be called by that benchmark's name.
+//!
+//! * `{"kind": "hits", "rows": 100000, "query": "all"|"q07", "checkout": null}`: one operation is one
+//!   query, all of them in order and over again, or one alone. Kinds are `q01` and so on. `prepare`
+//!   loads the table `hits` in one session, rows in their order, by COPY or by INSERTs of many rows.
+//!   An answer is compared with the generator's own where that is known (counts, sums, distinct
+//!   counts, first places), otherwise with the first answer of the run. Averages are texts of the
+//!   server's: two servers may write one differently.
+//! * `checkout` `{"create": PATH, "queries": PATH, "data": PATH}`: somebody's own files over a table
+//!   `hits` instead: statements, queries one a line, rows as lines in COPY's text format. Only the
+//!   number of rows of an answer is compared, since such queries may have ties.
+//! * `{"kind": "aggregate", "rows": 100000, "sums": 90}`: SUM(resolution_width + k) for each k below
+//!   `sums` over the same table, compared with the exact sums. The kind is `query`.
+//! * `{"kind": "hits-upload", "rows": 100000, "rows_per_batch": 1000}`: one operation (`batch`) adds
+//!   so many rows to `hits_upload`, which `prepare` makes empty, by COPY or one INSERT. Batches are made
+//!   before the run, so `rows` is 1,000,000 at most; after the last comes the first again.
+//!
+//! An answer that differs ends the run, with both in `load.ended_by`. An operation belongs to the
+//! window if it ends in it, whenever it began; one that is still under way when the window ends is not
+//! counted. If none ended in a whole window, that is a "usage" error and there is no `result`. A query
+//! of more than `patience_s` ends the run. A kind without an operation has an empty histogram.
+//!
 //! With `server_pid` `result` has `server` `{"cpu_s", "rss_bytes", "pss_bytes", "processes",
 //! "voluntary_switches", "involuntary_switches"}`: CPU seconds and context switches over the window of
 //! that process and its descendants, ended ones included as far as their parents waited for them, and
@@ -259,6 +284,14 @@
 //! by question its rows, by row its columns, as texts. A row of Redis is an element of an array (its
 //! elements, if it is an array itself), an entry of a map, or the only value; of HTTP, the body. A
 //! question that the server refuses is "failed", and so are all.
+//!
+//! # Verb `hits`: the page views as a file
+//!
+//! Request `{"rows": 100000, "seed": 1, "to": null|PATH}`: writes the rows of workload `hits` to a file, a
+//! line each, columns separated by tabs; nothing in them needs an escape. One `result` `{"complete",
+//! "rows", "bytes", "seconds", "create", "queries"}`: the statement that makes the table and the
+//! queries by their kind. Without `to` nothing is written. When told to stop, `complete` is false and
+//! the file is removed.
 //!
 //! # Verb `serve`: small servers
 //!
@@ -298,7 +331,7 @@
 //! "pause":1,...,"xchg_mem":1}}],"missing":[]}}
 //! ```
 //!
-//! Captured output of `engine`, `micro`, `facts` and `census` is in `examples/protocol/`, and a test reads it with types of its
+//! Captured output of `engine`, `micro`, `hits`, `facts` and `census` is in `examples/protocol/`, and a test reads it with types of its
 //! own.
 
 pub mod request;

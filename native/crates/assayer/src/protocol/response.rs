@@ -439,3 +439,14 @@ pub struct Census {
     pub functions: Vec<Function>,
     pub missing: Vec<String>,
 }
+
+/// What `hits` has written, and the statements of its workload.
+#[derive(Serialize)]
+pub struct HitsFile {
+    pub complete: bool,
+    pub rows: u64,
+    pub bytes: u64,
+    pub seconds: f64,
+    pub create: String,
+    pub queries: BTreeMap<&'static str, String>,
+}

@@ -5,6 +5,7 @@ pub mod census;
 pub mod engine;
 pub mod facts;
 mod hint;
+pub mod hits;
 pub mod load;
 pub mod micro;
 pub mod serve;

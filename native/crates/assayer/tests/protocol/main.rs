@@ -53,6 +53,7 @@ fn read_message(example: &str, message: Value) {
         ("error", _) => read::<Error>(data),
         ("result", "facts") => read::<Facts>(data),
         ("result", "census") => read::<Census>(data),
+        ("result", "hits") => read::<HitsFile>(data),
         ("result", _) => read::<RunResult>(data),
         (kind, example) => panic!("{kind} is not a message of {example}"),
     }
@@ -100,6 +101,7 @@ fn examples() -> Vec<(&'static str, &'static str, Value)> {
         ("micro-simd", "micro", short(json!({"workload": {"kind": "simd"}}))),
         ("check", "engine", json!({"check_only": true, "workload": {"records": 2000}})),
         ("facts", "facts", json!({})),
+        ("hits", "hits", json!({"rows": 10_000})),
         (
             "census",
             "census",

@@ -467,3 +467,14 @@ pub struct Census {
     functions: Vec<Function>,
     missing: Vec<String>,
 }
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HitsFile {
+    complete: bool,
+    rows: u64,
+    bytes: u64,
+    seconds: f64,
+    create: String,
+    queries: BTreeMap<String, String>,
+}

@@ -1,6 +1,8 @@
 //! Workloads as clients: one file each.
 
 mod data;
+pub mod hits;
+mod hits_data;
 pub mod http;
 pub mod oltp;
 mod open;

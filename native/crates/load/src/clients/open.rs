@@ -1,12 +1,14 @@
 //! Opening a session of whichever SQL protocol.
 
 use assay_runtime::Handle;
-use assay_wire::sql::Session;
+use assay_wire::sql::Ask;
 use assay_wire::{Target, WireError, mysql, postgres};
+
+use crate::hits::bulk::Bulk;
 
 /// An SQL session that can be opened.
 #[allow(async_fn_in_trait)] // Sessions stay on their thread: nothing needs `Send`.
-pub trait Open: Session + Sized + 'static {
+pub trait Open: Ask + Bulk + Sized + 'static {
     /// Connects and logs in.
     ///
     /// # Errors

@@ -138,6 +138,9 @@ pub enum LoadWorkload {
     Ycsb(super::Ycsb),
     Tpcc(LoadTpcc),
     TradeDesk(LoadTradeDesk),
+    Hits(LoadHits),
+    Aggregate(LoadAggregate),
+    HitsUpload(LoadHitsUpload),
 }
 
 /// What is to be done.
@@ -215,6 +218,60 @@ impl Default for LoadTradeDesk {
     }
 }
 
+/// Queries over the table of page views.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoadHits {
+    pub rows: u64,
+    /// All in order, or one by its name.
+    pub query: String,
+    /// Somebody's own table, queries and rows instead.
+    pub checkout: Option<LoadHitsCheckout>,
+}
+
+impl Default for LoadHits {
+    fn default() -> Self {
+        Self { rows: default_hits_rows(), query: "all".to_owned(), checkout: None }
+    }
+}
+
+/// Files of a benchmark over a table `hits`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadHitsCheckout {
+    pub create: PathBuf,
+    pub queries: PathBuf,
+    pub data: PathBuf,
+}
+
+/// One query of many sums over the same table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoadAggregate {
+    pub rows: u64,
+    pub sums: usize,
+}
+
+impl Default for LoadAggregate {
+    fn default() -> Self {
+        Self { rows: default_hits_rows(), sums: 90 }
+    }
+}
+
+/// Rows of the same table, into an empty one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoadHitsUpload {
+    pub rows: u64,
+    pub rows_per_batch: u64,
+}
+
+impl Default for LoadHitsUpload {
+    fn default() -> Self {
+        Self { rows: default_hits_rows(), rows_per_batch: 1_000 }
+    }
+}
+
 fn one() -> u32 {
     1
 }
@@ -257,6 +314,23 @@ fn default_value_bytes() -> usize {
 
 fn default_pipeline() -> u32 {
     1
+}
+
+/// The request of `hits`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HitsRequest {
+    #[serde(default = "default_hits_rows")]
+    pub rows: u64,
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// The file; without it only the statements are said.
+    #[serde(default)]
+    pub to: Option<PathBuf>,
+}
+
+fn default_hits_rows() -> u64 {
+    100_000
 }
 
 /// The request of `ask`.

@@ -1,5 +1,6 @@
 //! `load`: a workload against a server.
 
+mod hits;
 mod http;
 mod redis;
 pub mod sql;
@@ -220,6 +221,7 @@ where
         output.write("ready", &Ready { verb: "load", pid, build_id: &build_id, manifest })
     };
     let measured = measurement.run(make_unit, ready, output)?;
+    hits::ended_one(request, &measured)?;
     output.write("health", &health(&measured, &common))?;
     let state = State { records: None, checksum_ok: true, faults: Vec::new() };
     let ending = Ending { latency_of: "operations", ran: Vec::new(), memory: None, state };

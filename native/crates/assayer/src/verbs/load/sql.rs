@@ -17,7 +17,7 @@ use assay_wire::{Target, WireError};
 use assay_workload::oltp::{Distribution, Parameters, Plan, Test};
 use assay_workload::{tpcc as tpcc_inputs, trade_desk as desk_inputs};
 
-use super::{measure, missing};
+use super::{hits, measure, missing};
 use crate::failure::Failure;
 use crate::life;
 use crate::output::Output;
@@ -77,6 +77,9 @@ pub fn run<S: Open>(
         }
         LoadWorkload::Tpcc(workload) => run_tpcc::<S>(request, target, workload, output),
         LoadWorkload::TradeDesk(workload) => run_trade_desk::<S>(request, target, workload, output),
+        LoadWorkload::Hits(it) => hits::queries::<S>(request, target, it, output),
+        LoadWorkload::Aggregate(it) => hits::aggregate::<S>(request, target, it, output),
+        LoadWorkload::HitsUpload(it) => hits::upload::<S>(request, target, it, output),
         LoadWorkload::HttpGet { .. } | LoadWorkload::RedisGet(_) | LoadWorkload::RedisSet(_) => {
             Err(super::elsewhere(request))
         }
@@ -183,7 +186,7 @@ fn run_trade_desk<S: Open>(
 }
 
 /// What is not a run.
-fn act<S: Open>(
+pub fn act<S: Open>(
     plan: &impl Data,
     request: &LoadRequest,
     target: &Target,
@@ -241,6 +244,10 @@ fn prepare<S: Open>(
 pub fn failed(error: Error) -> Failure {
     match &error {
         Error::Wire(WireError::Runtime(_) | WireError::Login { .. }) => missing(&error),
+        Error::File { .. } => Failure::Missing {
+            message: error.to_string(),
+            next: "give files that are there and can be read".to_owned(),
+        },
         _ => Failure::Failed(error.into()),
     }
 }
