@@ -43,6 +43,13 @@ _ALL = (
     Metric("latency_p90", "ns", "lower", True, "90th percentile of latency"),
     Metric("latency_p99", "ns", "lower", True, "99th percentile of latency"),
     Metric("latency_p999", "ns", "lower", True, "99.9th percentile of latency"),
+    Metric(
+        "latency_geomean",
+        "ns",
+        "lower",
+        True,
+        "geometric mean over the kinds of request of their median latencies",
+    ),
     Metric("latency_max", "ns", "lower", True, "largest latency"),
     Metric("fairness", "", "higher", False, "slowest worker's operations over the fastest's"),
     Metric("load_seconds", "s", "lower", False, "time to load the data set"),

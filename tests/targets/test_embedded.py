@@ -26,7 +26,7 @@ def launch(kind: str, workload: str, **settings: Any) -> Launch:
     """A short launch of a target, defaults for all that is not named."""
     target = TARGETS[kind]
     whole = {name: p.default for name, p in target.settings.items()}
-    whole |= WORKLOADS[workload].settings
+    whole |= {n: v for n, v in WORKLOADS[workload].settings.items() if n in whole}
     parameters = {name: p.default for name, p in WORKLOADS[workload].parameters.items()}
     if workload == "ycsb":
         parameters |= {"records": 2000, "fields": 2}

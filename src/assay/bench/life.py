@@ -127,7 +127,10 @@ def _observed(job: Job, measured: Measured, evidence: Mapping[str, Any]) -> dict
     reason = void_reason(measured)
     lacking = [n for n in (job.study.primary,) if measured.metrics.get(n, 0.0) <= 0]
     if not reason and lacking:
-        raise RunError(f"the run has no {metric(lacking[0]).name}: nothing was measured")
+        raise RunError(
+            f"the run has no {metric(lacking[0]).name}: nothing was measured",
+            next_step="its log may say what was never answered; a longer window may help",
+        )
     return {
         "status": "void" if reason else "ok",
         "reason": reason,

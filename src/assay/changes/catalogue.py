@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from assay._parameters import nearest
+from assay.changes.analytic import ANALYTIC_CHANGES
 from assay.changes.declaration import Change
 from assay.changes.engine import ENGINE_CHANGES
 from assay.changes.mariadb import MARIADB_CHANGES
@@ -19,7 +20,13 @@ from assay.changes.nginx import NGINX_CHANGES
 from assay.changes.postgresql import POSTGRESQL_CHANGES
 from assay.changes.redis import REDIS_CHANGES
 
-_SERVERS = (*REDIS_CHANGES, *MARIADB_CHANGES, *POSTGRESQL_CHANGES, *NGINX_CHANGES)
+_SERVERS = (
+    *REDIS_CHANGES,
+    *MARIADB_CHANGES,
+    *POSTGRESQL_CHANGES,
+    *NGINX_CHANGES,
+    *ANALYTIC_CHANGES,
+)
 _CHANGES = (*ENGINE_CHANGES, *MICRO_CHANGES, *_SERVERS)
 CATALOGUE: Mapping[str, Change] = MappingProxyType({c.name: c for c in _CHANGES})
 

@@ -17,7 +17,8 @@ from assay.changes.witness import CommandSays, Environ, Executable, ReadBack, Wi
 GENERIC = {
     "setting": "any setting of the target, by its own name; a level may be a table of settings",
     "env": "an environment variable of the server; a level left out means unset",
-    "binary": "another build or version of the server, told apart by its contents",
+    "binary": "another build or version of the server, told apart by its contents; of a library "
+    "in a Python wheel, the folder that `pip install --target` filled",
     "command": "anything with an apply, an undo and a witness command",
 }
 
@@ -80,14 +81,21 @@ def _binary(factor: str, key: str | None, levels: Mapping[str, Any], base: Path)
     digests: dict[str, str | None] = {}
     for name, value in levels.items():
         path = (base / value).resolve() if isinstance(value, str) else None
-        if value is not None and (path is None or not path.is_file()):
-            raise ValueError(f"factor {factor}: {value!r} is not a file")
+        image = path if path is None or path.is_file() else _largest_library(path)
+        if value is not None and image is None:
+            raise ValueError(f"factor {factor}: {value!r} is not a file, nor holds a library")
         made[name] = Level(name, Application(binary=str(path) if path else None))
-        digests[name] = file_digest(path) if path else None
+        digests[name] = file_digest(image) if image else None
     twice = [d for d in digests.values() if list(digests.values()).count(d) > 1]
     if twice:
         raise ValueError(f"factor {factor}: two levels name the same executable")
     return made, Executable(digests)
+
+
+def _largest_library(folder: Path) -> Path | None:
+    """What tells folders of one package apart (`pip install --target`): its own shared library."""
+    found = (p for p in folder.rglob("*.so") if p.is_file())
+    return max(found, key=lambda p: p.stat().st_size, default=None)
 
 
 def _command(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay.changes.declaration import Application, Change, Dose, Level, Prediction
 from assay.changes.making import number, part, size
-from assay.changes.witness import Every, ReadBack, ServerHugePages
+from assay.changes.witness import Counted, Every, ReadBack, ServerHugePages
 
 POSTGRESQL = frozenset({"postgresql"})
 SWITCH = {"off": "off", "on": "on"}
@@ -62,7 +62,7 @@ POSTGRESQL_CHANGES = (
         {name: _jit(name) for name in ("off", "on")},
         "off",
         "on",
-        ReadBack(),
+        Counted({"off": {"jit_functions": False}, "on": {}}),
         "B",
         Dose("jit_functions", "functions compiled per operation"),
     ),

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from assay._errors import ExitCode, InputError
-from assay._parameters import Parameter, nearest
+from assay._parameters import Parameter, by_name, nearest
 from assay.changes import CATALOGUE, GENERIC
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.report import Line
@@ -107,8 +107,10 @@ def _of_served(target: Target) -> dict[str, Any]:
 
 
 def _told(target: Target) -> dict[str, Parameter]:
-    """The settings that are listed: of a real server, which has hundreds, those of the client."""
-    return dict(CLIENT if isinstance(target, ServedTarget) else target.settings)
+    """The settings that are listed: of a real server, which has hundreds, Assay's own."""
+    if not isinstance(target, ServedTarget):
+        return dict(target.settings)
+    return {**CLIENT, **by_name(target.adapter.compound)}
 
 
 def _workloads(_: str | None) -> list[dict[str, Any]]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from assay.targets.base import Launch, Measured, OnInterval, Server, Target
+from assay.targets.chdb import CHDB
+from assay.targets.duckdb import DUCKDB
 from assay.targets.engine import ENGINE
 from assay.targets.mariadb import MARIADB
 from assay.targets.micro import MICRO
@@ -12,7 +14,7 @@ from assay.targets.postgresql import POSTGRESQL
 from assay.targets.redis import REDIS
 from assay.targets.served.target import ServedTarget
 
-_SERVED = (REDIS, NGINX, MARIADB, POSTGRESQL)
+_SERVED = (REDIS, NGINX, MARIADB, POSTGRESQL, DUCKDB, CHDB)
 _ALL = (ENGINE, MICRO, *map(ServedTarget, _SERVED))
 TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})
 

@@ -161,18 +161,18 @@ def process_evidence(pid: int, watched: tuple[str, ...]) -> dict[str, Any]:
     proc = Path(f"/proc/{pid}")
     pairs = (e.partition("=") for e in (proc / "environ").read_text("utf-8", "replace").split("\0"))
     environ = {name: value for name, _, value in pairs if name in watched}
-    return {"environ": environ, "executable": {"sha256": _exe_digest(proc / "exe")}}
+    return {"environ": environ, "executable": {"sha256": contents_digest(proc / "exe")}}
 
 
 _DIGESTS: dict[tuple[int, int, int, int], str] = {}
 
 
-def _exe_digest(exe: Path) -> str:
-    """The digest of a running executable, read once for each file and modification."""
-    stat = exe.stat()
+def contents_digest(file: Path) -> str:
+    """The digest of a file such as a running executable, read once for each modification."""
+    stat = file.stat()
     key = (stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size)
     if key not in _DIGESTS:
-        _DIGESTS[key] = file_digest(exe)
+        _DIGESTS[key] = file_digest(file)
     return _DIGESTS[key]
 
 

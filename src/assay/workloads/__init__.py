@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from assay.workloads.aggregate import AGGREGATE
 from assay.workloads.base import Workload
+from assay.workloads.hits import AGGREGATE, HITS, HITS_UPLOAD
 from assay.workloads.http import HTTP_GET, HTTP_PROXY
 from assay.workloads.micro import (
     ATOMIC,
@@ -27,7 +27,7 @@ from assay.workloads.ycsb import YCSB
 
 _MICRO = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, UNALIGNED, TIMER, HASH, COMPRESS, SIMD)
 _SIMPLE = (REDIS_GET, REDIS_SET, HTTP_GET, HTTP_PROXY)
-_ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, *OLTP, *_SIMPLE, *_MICRO)
+_ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, HITS, HITS_UPLOAD, *OLTP, *_SIMPLE, *_MICRO)
 WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})
 
 __all__ = ["WORKLOADS", "Workload"]

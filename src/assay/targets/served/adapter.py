@@ -57,7 +57,8 @@ class Place:
     """Where one server lives: a folder of its own, a port of its own, a Unix socket in the folder.
 
     What is kept of prepared data is `folder / "data"`. `binary` is the server's
-    executable: the one found, or the one that the arm names.
+    executable, of a library the folder of its package: the one found, or the one that the arm
+    names.
     """
 
     folder: Path
@@ -95,6 +96,11 @@ class Adapter(Protocol):
     functions: Mapping[str, tuple[str, ...]] = {}
     """Functions of the executable whose census is evidence, by the role in which witnesses know
     them."""
+    compound: tuple[Parameter, ...] = ()
+    """Settings of our own, each of which stands for some of the server's."""
+    since_start: frozenset[str] = frozenset()
+    """Counters of which a run keeps what they are at its end, not what they rose by in the window:
+    what is made once and kept, such as compiled functions."""
     stop_signal: signal.Signals = signal.SIGTERM
     """What ends it in order, whoever is still connected."""
     orphan_signal: signal.Signals = signal.SIGKILL
@@ -114,6 +120,11 @@ class Adapter(Protocol):
     def lacks(self, settings: Mapping[str, Any]) -> tuple[str, str] | None:
         """What this machine lacks for these settings, and the next step; None if nothing."""
         return None
+
+    def refuses(self, binary: Path, settings: Mapping[str, Any]) -> str:
+        """What this very build says against these settings; empty if nothing, or if asking it is
+        left to its start."""
+        return ""
 
     def make(self, place: Place, settings: Mapping[str, Any]) -> list[list[str]]:
         """Commands that make an empty `place.folder / "data"`, run as the server's user."""
@@ -152,6 +163,15 @@ class Adapter(Protocol):
         """Counters since its start, by name; differences of a window are taken by the caller, for
         whom one that was not there before the window was 0."""
         ...
+
+    def program(self, binary: Path) -> str:
+        """What it is called when it does not start."""
+        return binary.name
+
+    def image(self, place: Place) -> Path | None:
+        """The file whose contents tell one build from another, where that is not the executable:
+        a library that the process must have mapped."""
+        return None
 
     def is_fatal(self, log: str) -> str:
         """The line of its log that says why it will never be ready; empty while it may be."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from hdrh.histogram import HdrHistogram
 
 from assay import native
 from assay._address import parse_url
@@ -38,8 +41,20 @@ SQL_WORKLOADS = (
     "oltp-update-non-index",
     "ycsb",
     "tpcc",
+    "hits",
+    "aggregate",
+    "hits-upload",
 )
 """What is asked of a server that speaks SQL."""
+
+ANALYTIC_WORKLOADS = ("hits", "aggregate", "hits-upload")
+"""What is asked of one that has no transactions, and takes no values beside a statement."""
+
+SEED = 1
+"""Prepared data are the same in every run of every study."""
+
+CHECKOUT = "checkout_"
+"""Beginning of the parameters that are files of a user's own."""
 
 HTTP = "http"
 """The protocol whose data are files: there is nothing to load over it."""
@@ -55,7 +70,7 @@ def load_request(
     """The request of a run."""
     target = parse_url(adapter.url(place), {})
     kind = adapter.loads.get(launch.workload, launch.workload)
-    workload = {"kind": kind, **launch.parameters}
+    workload = {"kind": kind, **_nested(launch.parameters)}
     if target.protocol == HTTP:
         workload.setdefault("path", target.path)
     settings = {name: p.default for name, p in CLIENT.items()} | dict(launch.settings)
@@ -67,13 +82,22 @@ def load_request(
         "threads": settings["client_threads"],
         "rate": None if rate is None else {"per_s": rate, "spacing": "even"},
         "pin": False,
-        "seed": launch.seed,
+        # Every answer to these is checked against the rows, which are those of the data's seed.
+        "seed": SEED if launch.workload in ANALYTIC_WORKLOADS else launch.seed,
         "warmup_ms": round(launch.warmup_s * 1000),
         "window_ms": round(launch.window_s * 1000),
         "interval_ms": round(launch.interval_s * 1000),
         "server_pid": pid,
         "beside_pids": list(beside),
     }
+
+
+def _nested(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as the protocol has them: the files of a checkout stand together."""
+    files = {n.removeprefix(CHECKOUT): v for n, v in parameters.items() if n.startswith(CHECKOUT)}
+    others = {n: v for n, v in parameters.items() if not n.startswith(CHECKOUT)}
+    given = {n: v for n, v in files.items() if v is not None}
+    return {**others, "checkout": given} if given else others
 
 
 def measured(
@@ -121,4 +145,18 @@ def _metrics(result: native.Result) -> dict[str, float]:
         found["cpu_per_operation"] = server.cpu_s * 1e9 / operations
     retries = [n for name, n in result.counters.items() if name.startswith("retries.")]
     found["aborts_per_operation"] = sum(retries) / operations
-    return found | latencies(result.histogram)
+    return found | latencies(result.histogram) | _geomean(result)
+
+
+def unanswered(result: native.Result) -> list[str]:
+    """Kinds of request that the window answered none of."""
+    return [name for name, kind in result.by_kind.items() if not kind.operations]
+
+
+def _geomean(result: native.Result) -> dict[str, float]:
+    """The geometric mean of each kind's median; of some kinds only, it would be another metric."""
+    if not result.by_kind or unanswered(result):
+        return {}
+    decoded = (HdrHistogram.decode(kind.histogram) for kind in result.by_kind.values())
+    medians = [float(h.get_value_at_percentile(50.0)) for h in decoded]
+    return {"latency_geomean": statistics.geometric_mean(medians)} if all(medians) else {}

@@ -9,6 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from assay._errors import RunError
+from assay.targets.embedded import contents_digest
+
 _SUMMED = {"AnonHugePages": "anon_huge_bytes", "Private_Hugetlb": "private_hugetlb_bytes"}
 _LARGEST = {
     "ShmemPmdMapped": "shmem_huge_bytes",
@@ -54,6 +57,14 @@ def _open(pid: int) -> set[str]:
         with suppress(OSError):
             found.add(os.readlink(descriptor))
     return found
+
+
+def mapped_digest(pid: int, file: Path) -> str:
+    """The digest of a file that a process has mapped; RunError if it has not."""
+    mapped = {line.split(maxsplit=5)[-1] for line in _read(Path(f"/proc/{pid}/maps")).splitlines()}
+    if str(file.resolve()) not in mapped:
+        raise RunError(f"the process has not loaded {file}")
+    return contents_digest(file)
 
 
 def memory(pid: int) -> dict[str, int]:

@@ -96,8 +96,9 @@ class Process:
         user: str | None = None,
         stop_signal: signal.Signals = signal.SIGTERM,
         orphan_signal: signal.Signals = signal.SIGKILL,
+        name: str = "",
     ) -> None:
-        self.name = Path(command[0]).name
+        self.name = name or Path(command[0]).name
         self._log, self._stop_signal = log, stop_signal
         self._log_start = log.stat().st_size if log.exists() else 0
         # Changing the user takes the death signal away, so it is set after that.

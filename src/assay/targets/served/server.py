@@ -18,7 +18,7 @@ from assay.targets.base import Launch, Measured, OnInterval
 from assay.targets.embedded import environment, process_evidence
 from assay.targets.served import proc
 from assay.targets.served.adapter import Adapter, Place
-from assay.targets.served.load import CLIENT_NAMES, load_request, measured
+from assay.targets.served.load import CLIENT_NAMES, load_request, measured, unanswered
 from assay.targets.served.process import Process, free_port, give, needed_user, run_as
 from assay.targets.served.store import ROOM, copy
 
@@ -110,6 +110,7 @@ class Started:
             user=self.user,
             stop_signal=adapter.stop_signal,
             orphan_signal=adapter.orphan_signal,
+            name=adapter.program(self.binary),
         )
         beside.callback(process.stop)
         self.ask = Asking(self.place, adapter.url(self.place), process.pid)
@@ -185,6 +186,10 @@ class ServedServer:
                 )
         self._read_back = {**found, **{name: self._launch.settings[name] for name in client}}
         self._process = process_evidence(started.process.pid, tuple(self._launch.env))
+        image = started.adapter.image(started.place)
+        if image is not None:
+            sha256 = proc.mapped_digest(started.process.pid, image)
+            self._process["executable"] = {"sha256": sha256}
         return self._read_back
 
     def measure(self, on_interval: OnInterval) -> Measured:
@@ -226,8 +231,15 @@ class ServedServer:
             raise self._failed("the load ended without a result")
         if result.load.ended_by is not None or started.process.ended():
             raise self._failed(result.load.ended_by or "")
+        never = unanswered(result)
+        if never:
+            started.note(f"no latency_geomean: the window answered no {', '.join(never)}")
         after = started.adapter.counters(started.ask) if result.complete else before
-        counted = {name: value - before.get(name, 0.0) for name, value in after.items()}
+        kept = started.adapter.since_start
+        counted = {
+            name: value - (0.0 if name in kept else before.get(name, 0.0))
+            for name, value in after.items()
+        }
         return measured(result, health, intervals, counted, started.times or {})
 
     def _failed(self, why: str) -> AssayError:

@@ -16,15 +16,13 @@ from assay._errors import InputError, MissingError, RunError
 from assay._parameters import Parameter
 from assay.targets.base import Launch
 from assay.targets.served.adapter import Adapter, Place, Program
-from assay.targets.served.load import CLIENT, CLIENT_NAMES, HTTP, load_request
+from assay.targets.served.load import CHECKOUT, CLIENT, CLIENT_NAMES, HTTP, SEED, load_request
 from assay.targets.served.process import setpriv
 from assay.targets.served.server import ServedServer, Started
 from assay.targets.served.store import copy, key, prepared
 
 START_S = 2.0
 """A guess of what a run costs beside its window: copying the data, starting, stopping."""
-SEED = 1
-"""Prepared data are the same in every run of every study."""
 
 
 class ServedTarget:
@@ -74,6 +72,9 @@ class ServedTarget:
         if lacking is not None:
             message, next_step = lacking
             raise MissingError(message, next_step=next_step)
+        refused = self.adapter.refuses(binary, own)
+        if refused:
+            raise InputError(refused, next_step="give another value, or leave it to the server")
         place = Place(Path("/"), 1, binary)
         request = {**load_request(launch, self.adapter, place), "check_only": True}
         session = native.Session("load", request)
@@ -115,7 +116,7 @@ class ServedTarget:
 
     def _prepared(self, launch: Launch, binary: Path, own: Mapping[str, Any], log: Path) -> Path:
         shaping = {n: v for n, v in own.items() if n in self.adapter.shaping}
-        parameters = dict(launch.parameters)
+        parameters = {n: _contents(n, v) for n, v in launch.parameters.items()}
         version = self.adapter.version(binary)
         name = key(self.kind, version, shaping, launch.workload, parameters, SEED)
         known = self.adapter.settings(binary)
@@ -156,6 +157,17 @@ class ServedTarget:
         if not isinstance(state, native.DataState) or state.faults:
             faults = getattr(state, "faults", None) or ["no result"]
             raise RunError(f"data were not loaded as they should: {'; '.join(faults)}")
+
+
+def _contents(name: str, value: Any) -> Any:
+    """A parameter as what data depend on: a user's file by its size and time of change too."""
+    if not name.startswith(CHECKOUT) or value is None:
+        return value
+    try:
+        stat = Path(value).stat()
+    except OSError as error:
+        raise MissingError(f"{name}: {error}", next_step="name a file that is there") from error
+    return [str(value), stat.st_size, stat.st_mtime_ns]
 
 
 class AnySetting(Mapping[str, Parameter]):

@@ -1,0 +1,84 @@
+"""Changes of servers that answer analytical queries: compiling, rewriting, threads.
+
+A change that several servers have goes by the settings that they share by name:
+`jit` is PostgreSQL's own, and stands for ClickHouse's several in the target chdb;
+`rewrite` is the name of chdb's and duckdb's for what each calls its own way.
+There is no change of vectorisation: DuckDB's vectors are of a fixed length, and
+ClickHouse reads a MergeTree by its granules whatever `max_block_size` says.
+"""
+
+from __future__ import annotations
+
+from assay.changes.declaration import Dose, Prediction
+from assay.changes.making import number, part
+from assay.changes.witness import Counted, ReadBack
+
+CHDB = frozenset({"chdb"})
+DUCKDB = frozenset({"duckdb"})
+SUMS = frozenset({"aggregate", "hits"})
+"""Workloads whose queries sum a column plus a constant."""
+SWITCH = {"off": "off", "on": "on"}
+
+ANALYTIC_CHANGES = (
+    part(
+        "sql.jit",
+        "expressions and aggregates of queries are compiled; ClickHouse keeps what it compiled, "
+        "PostgreSQL compiles each query that it finds costly (jit_above_cost) anew",
+        frozenset({"chdb", "postgresql"}),
+        "jit",
+        SWITCH,
+        off="off",
+        on="on",
+        witness=Counted({"off": {"jit_functions": False}, "on": {"jit_functions": True}}),
+        dose=Dose("jit_functions", "functions compiled per operation"),
+        workloads=SUMS,
+    ),
+    part(
+        "sql.rewrite",
+        "SUM(x + 1) is computed as SUM(x) + COUNT(x), so that ninety sums of a column are one",
+        CHDB | DUCKDB,
+        "rewrite",
+        SWITCH,
+        off="off",
+        on="on",
+        witness=ReadBack({"off": {"sums_rewritten": False}, "on": {"sums_rewritten": True}}),
+        signature=(Prediction("cpu_per_operation", "down"),),
+        workloads=SUMS,
+    ),
+    number(
+        "chdb.threads",
+        "threads that one query may take",
+        CHDB,
+        "max_threads",
+        off=1,
+        on=2,
+        effort="A",
+    ),
+    number(
+        "duckdb.threads",
+        "threads that all queries share",
+        DUCKDB,
+        "threads",
+        off=1,
+        on=2,
+        effort="A",
+    ),
+    number(
+        "chdb.placebo",
+        "lag in seconds from which a replica is not asked; there are no replicas",
+        CHDB,
+        "max_replica_delay_for_distributed_queries",
+        off=300,
+        on=301,
+        effort="A",
+    ),
+    number(
+        "duckdb.placebo",
+        "columns from which a pivot is refused; there is no pivot",
+        DUCKDB,
+        "pivot_limit",
+        off=100_000,
+        on=100_001,
+        effort="A",
+    ),
+)
