@@ -16,9 +16,11 @@ from typing import Any
 
 from assay._errors import AssayError, RunError
 from assay.bench.guard import FOREIGN_CPUS, void_reason
+from assay.bench.host_values import HOST, in_force, shown
 from assay.bench.journal import Journal, witness
 from assay.changes import Application, applied_values
 from assay.host import wait_until_quiet
+from assay.host.tree import Tree
 from assay.metrics import metric
 from assay.record import RunRecord, Step, WitnessRecord
 from assay.study import Arm, Study, workload_seed
@@ -61,6 +63,7 @@ class Job:
     journal: Journal
     clocks: Clocks
     on_interval: OnInterval
+    host: Tree = HOST
 
 
 class Stopped(AssayError):
@@ -74,12 +77,13 @@ def live(job: Job) -> RunRecord:
     application = job.study.application(job.arm)
     wall, began = job.clocks.wall(), job.clocks.monotonic()
     try:
-        with started(job.target, launch, application, job.log, job.journal) as server:
+        with started(job.target, launch, application, job.log, job.journal, job.host) as server:
             said = {f: witness(c) for f, c in application.commands.items()}
             measured = server.measure(job.on_interval)
             if not measured.complete:
                 raise Stopped("the run was ended before its window was over")
-            evidence = {**server.evidence(), "commands": said}
+            told = shown(application.host, job.host)
+            evidence = {**server.evidence(), "commands": said, "host": told}
         found = _observed(job, measured, evidence)
     except RunError as error:
         found = {**_NOTHING, "status": "failed", "reason": error.message}
@@ -101,10 +105,22 @@ def live(job: Job) -> RunRecord:
 
 
 @contextmanager
-def started(
+def started(  # the seams of a run, each of which a test replaces
+    target: Target,
+    launch: Launch,
+    application: Application,
+    log: Path,
+    journal: Journal,
+    host: Tree = HOST,
+) -> Iterator[Server]:
+    """One server, ready; at the end it is stopped, and what was changed around it taken back."""
+    with in_force(application.host, host):
+        yield from _started(target, launch, application, log, journal)
+
+
+def _started(
     target: Target, launch: Launch, application: Application, log: Path, journal: Journal
 ) -> Iterator[Server]:
-    """One server, ready; at the end it is stopped, and commands around it are always undone."""
     server = None
     try:
         for factor, command in application.commands.items():

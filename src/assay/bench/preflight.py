@@ -11,6 +11,7 @@ from typing import Any
 
 from assay._errors import InputError, MissingError
 from assay.bench.builds import with_builds
+from assay.bench.host_values import check_values
 from assay.builds import RECIPES, Recipe
 from assay.changes import lacking
 from assay.study import BASELINE, Absent, Arm, Factor, Study, arms
@@ -65,6 +66,7 @@ def _first_refused(study: Study, targets: Mapping[str, Target]) -> Absent | None
         for case in study.cases:
             launch = study.launch(case, arm, seed=1)
             try:
+                check_values(study.application(arm).host)
                 targets[case.target].check(launch)
             except MissingError as error:
                 return _blame(study, arm, error)

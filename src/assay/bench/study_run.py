@@ -16,11 +16,13 @@ from typing import Any
 from assay._digest import digest
 from assay._errors import BundleError, InputError, VoidError
 from assay.bench.builds import as_planned
+from assay.bench.host_values import HOST
 from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
 from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit
 from assay.bench.watch import Silent, Watcher
+from assay.host.tree import Tree
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
 from assay.study import Absent, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target
@@ -80,17 +82,18 @@ def run(
     extend: bool = False,
     targets: Mapping[str, Target] = TARGETS,
     clocks: Clocks = REAL,
+    host: Tree = HOST,
 ) -> Verdicts:
     """Make the runs that are still to make, and write the verdicts.
 
     Goes on where a killed study was. Ctrl-C ends the run in progress, keeps what
     is done, writes the verdicts so far and is raised again. `extend` makes a finished study that
     left something undecided half as long again; InputError where it cannot. VoidError if a block
-    was void too often; RestoreError if a command could not be undone.
+    was void too often; RestoreError if a command or a value of the host could not be undone.
     """
     bundle.lock()
     try:
-        runner = _Runner(bundle, watcher or Silent(), targets, clocks)
+        runner = _Runner(bundle, watcher or Silent(), targets, clocks, host)
         if extend:
             runner.extend()
         return runner.run()
@@ -107,8 +110,10 @@ class _Runner:
         watcher: Watcher,
         targets: Mapping[str, Target],
         clocks: Clocks,
+        host: Tree,
     ) -> None:
         self.bundle, self.watcher, self.targets, self.clocks = bundle, watcher, targets, clocks
+        self.host = host
         self.plan = bundle.plan
         self.study = _study_of(bundle, targets)
         self.arms = {a.name: a for a in arms(self.study)}
@@ -177,6 +182,7 @@ class _Runner:
             journal=self.journal,
             clocks=self.clocks,
             on_interval=lambda done, spent: self.watcher.running(step, done, spent),
+            host=self.host,
         )
         return self.bundle.append(live(job))
 

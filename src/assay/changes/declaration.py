@@ -50,7 +50,8 @@ class Build:
 class Application:
     """How a level is put in force. Merging two that set one thing twice is an error.
 
-    A `build` is made before the first run; its executable then stands in `binary` too.
+    A `build` is made before the first run; its executable then stands in `binary` too. `host`
+    are values of the kernel's by key or path, in force while the run lasts.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -58,10 +59,12 @@ class Application:
     binary: str | None = None
     commands: Mapping[str, Command] = field(default_factory=dict)
     build: Build | None = None
+    host: Mapping[str, str] = field(default_factory=dict)
 
     def merged(self, other: Application) -> Application:
         """Both applications at once; ValueError names what both would set."""
         both = (set(self.settings) & set(other.settings)) | (set(self.env) & set(other.env))
+        both |= set(self.host) & set(other.host)
         if (self.binary or self.build) and (other.binary or other.build):
             both.add("the executable")
         if both:
@@ -72,6 +75,7 @@ class Application:
             self.binary or other.binary,
             {**self.commands, **other.commands},
             self.build or other.build,
+            {**self.host, **other.host},
         )
 
 

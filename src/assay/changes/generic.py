@@ -1,4 +1,4 @@
-"""The user's own change, without code: `setting`, `env`, `binary`, `command`.
+"""The user's own change, without code: `setting`, `env`, `binary`, `host`, `command`.
 
 Each builds an ordinary `Change` from what a study file says of a factor, with
 the witness that its kind allows.
@@ -12,13 +12,14 @@ from typing import Any
 
 from assay._digest import file_digest
 from assay.changes.declaration import Application, Change, Command, Effort, Level
-from assay.changes.witness import CommandSays, Environ, Executable, ReadBack, Witness
+from assay.changes.witness import CommandSays, Environ, Executable, HostShows, ReadBack, Witness
 
 GENERIC = {
     "setting": "any setting of the target, by its own name; a level may be a table of settings",
     "env": "an environment variable of the server; a level left out means unset",
     "binary": "another build or version of the server, told apart by its contents; of a library "
     "in a Python wheel, the folder that `pip install --target` filled",
+    "host": "a value of the kernel's, by key of sysctl or path; a level may be a table of values",
     "command": "anything with an apply, an undo and a witness command",
 }
 
@@ -38,8 +39,7 @@ def generic_change(
     `key` is the setting or the variable; `levels` maps level names to what the
     study file gives; relative paths start at `base`. ValueError on a mistake.
     """
-    build = {"setting": _setting, "env": _env, "binary": _binary, "command": _command}[kind]
-    made, witness = build(factor, key, levels, base)
+    made, witness = _BUILDS[kind](factor, key, levels, base)
     names = list(levels)
     return Change(
         f"{kind}.{factor}",
@@ -98,6 +98,21 @@ def _largest_library(folder: Path) -> Path | None:
     return max(found, key=lambda p: p.stat().st_size, default=None)
 
 
+def _host(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
+    made = {}
+    for name, value in levels.items():
+        if not isinstance(value, dict) and key is None:
+            raise ValueError(f'factor {factor}: add setting = "KEY", or make each level a table')
+        values = value if isinstance(value, dict) else {key: value}
+        wrong = [k for k, v in values.items() if type(v) not in (str, int)]
+        if wrong:
+            raise ValueError(f"factor {factor}: {wrong[0]} is neither text nor a whole number")
+        made[name] = Level(name, Application(host={k: str(v) for k, v in values.items()}))
+    if len({frozenset(level.application.host) for level in made.values()}) > 1:
+        raise ValueError(f"factor {factor}: every level gives the same keys a value")
+    return made, HostShows()
+
+
 def _command(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
     made = {}
     for name, value in levels.items():
@@ -112,6 +127,15 @@ def _command(factor: str, key: str | None, levels: Mapping[str, Any], base: Path
     return made, CommandSays(factor)
 
 
+_BUILDS = {
+    "setting": _setting,
+    "env": _env,
+    "binary": _binary,
+    "host": _host,
+    "command": _command,
+}
+
+
 def _is_command(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(w, str) for w in value)
 
@@ -121,4 +145,4 @@ def applied_values(level: Level, factor: str) -> dict[str, Any]:
     application = level.application
     if factor in application.commands:
         return {"expect": application.commands[factor].expect}
-    return {**application.settings, **application.env}
+    return {**application.settings, **application.env, **application.host}

@@ -16,6 +16,7 @@ is here, so that a bundle can be judged again without any server.
     Every        several witnesses                            that each of them holds
     Environ      /proc/PID/environ                            an environment variable
     Executable   digest of /proc/PID/exe                      which build ran
+    HostShows    the kernel's files, while the server ran      a value of the host
     CommandSays  output of a witness command                  whatever the user asked
 """
 
@@ -27,7 +28,7 @@ from typing import Any, Protocol
 
 Evidence = Mapping[str, Any]
 """What a server showed: `read_back`, `functions`, `memory`, `counters`, `environ`, `executable`,
-`status`,
+`status`, `host`,
 `commands`, and the numbers `executed` and `operations`."""
 
 
@@ -315,6 +316,24 @@ class Executable:
         if wanted is not None:
             return Held(wanted == seen["sha256"], said)
         return Held(seen["sha256"] not in self.digests.values(), said)
+
+
+@dataclass(frozen=True)
+class HostShows:
+    """The kernel's own files held the level's values after the window, the server still running.
+
+    Values are compared as they were when they were written: `host` maps a key to what was read
+    and to whether that means the same.
+    """
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        seen = evidence.get("host", {})
+        for key, value in applied.items():
+            if key not in seen:
+                return Held(False, f"{key} was not read")
+            if not seen[key]["holds"]:
+                return Held(False, f"{key} is {seen[key]['is']}, not {value}")
+        return Held(True, ", ".join(f"{k} is {seen[k]['is']}" for k in applied))
 
 
 @dataclass(frozen=True)

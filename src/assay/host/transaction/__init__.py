@@ -1,9 +1,9 @@
 """Changes to the host: planned, announced on disk, written, looked at, and brought back."""
 
 from assay.host.transaction.fixture import tree_at
-from assay.host.transaction.items import file_item, value_item
+from assay.host.transaction.items import file_item, has_value, value_item
 from assay.host.transaction.plan import Item, Plan
-from assay.host.transaction.run import Status, apply, confirm, recover, roll_back, statuses
+from assay.host.transaction.run import Status, apply, confirm, forget, recover, roll_back, statuses
 from assay.host.tree import RefusedError, Tree
 
 __all__ = [
@@ -15,6 +15,8 @@ __all__ = [
     "apply",
     "confirm",
     "file_item",
+    "forget",
+    "has_value",
     "recover",
     "roll_back",
     "statuses",

@@ -39,6 +39,12 @@ def value_item(tree: Tree, name: str, new: str, *, reason: str = "", rule: str =
 
     MissingError if there is no such file: nothing is created under /proc or /sys.
     """
+    item = _found(tree, name, new)
+    item = item.model_copy(update={"reason": reason, "rule": rule})
+    return None if _has_it(item) else item
+
+
+def _found(tree: Tree, name: str, new: str) -> Item:
     path = sysctl(name)
     if path == DEFAULT_POOL:
         path = _default_pool(tree)
@@ -47,9 +53,15 @@ def value_item(tree: Tree, name: str, new: str, *, reason: str = "", rule: str =
     old = tree.read(path)
     if old is None:
         raise MissingError(f"{path} is not here", next_step="this kernel or machine has no such")
-    item = _item(tree, path, old, new)
-    item = item.model_copy(update={"reason": reason, "rule": rule})
-    return None if _has_it(item) else item
+    return _item(tree, path, old, new)
+
+
+def has_value(tree: Tree, name: str, value: str) -> tuple[str, bool]:
+    """What a path or key holds, in one line, and whether that means the value."""
+    item = _found(tree, name, value)
+    assert item.old is not None, "it was found"
+    told = choice(item.old) if item.compare == "choice" else " ".join(item.old.split())
+    return told, _has_it(item)
 
 
 def file_item(tree: Tree, path: str, text: str, *, reason: str = "", rule: str = "") -> Item | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -164,6 +165,14 @@ def roll_back(tree: Tree, name: str, after_write: Callable[[], None] | None = No
         journal = Journal.open(tree, name, after_write)
         found = status(journal)
         return found if found.state == "rolled-back" else _roll_back(journal, tree)
+
+
+def forget(tree: Tree, name: str) -> None:
+    """Remove the journal of a transaction that was rolled back; any other stays."""
+    with locked(tree):
+        journal = Journal.open(tree, name)
+        if status(journal).state == "rolled-back":
+            shutil.rmtree(journal.folder)
 
 
 def check(plan: Plan, tree: Tree) -> None:

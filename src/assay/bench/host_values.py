@@ -1,0 +1,69 @@
+"""Values of the host that an arm asks for: in force while its run lasts, and not a moment longer.
+
+They go through a transaction of the host's that belongs to this process: if it is
+killed, the next `assay` command takes them back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from assay._errors import AssayError, MissingError, RestoreError
+from assay.host.transaction import Plan, apply, forget, has_value, roll_back, value_item
+from assay.host.transaction.run import check
+from assay.host.tree import Tree
+
+HOST = Tree()
+
+
+@contextmanager
+def in_force(values: Mapping[str, str], host: Tree = HOST) -> Iterator[None]:
+    """The values, for as long as the block runs. MissingError if one is not taken; RestoreError if
+    one could not be brought back, or was changed by somebody else meanwhile."""
+    plan = _plan(values, host)
+    if not plan.items:
+        yield
+        return
+    found = apply(plan, host, owner=os.getpid())
+    try:
+        yield
+    finally:
+        found = roll_back(host, found.name)
+        drifted = [plan.items[n].path for n, how in found.outcomes.items() if how == "drifted"]
+        forget(host, found.name)
+        if drifted:
+            raise RestoreError(
+                f"{drifted[0]} was changed by somebody else while a run used it, and left alone",
+                next_step="find out who manages it, then `assay run --resume`",
+            )
+
+
+def check_values(values: Mapping[str, str], host: Tree = HOST) -> None:
+    """MissingError if this machine or this user cannot have them; nothing is written."""
+    plan = _plan(values, host)
+    try:
+        check(plan, host)
+    except MissingError as error:
+        raise MissingError(
+            f"{error.message}", next_step="run the study as root, on the host itself"
+        ) from error
+
+
+def shown(values: Mapping[str, str], host: Tree = HOST) -> dict[str, Any]:
+    """What the kernel's files hold now: the evidence that witnesses look at."""
+    found = {}
+    for key, value in values.items():
+        try:
+            is_now, holds = has_value(host, key, value)
+        except AssayError as error:
+            is_now, holds = error.message, False
+        found[key] = {"is": is_now, "holds": holds}
+    return found
+
+
+def _plan(values: Mapping[str, str], host: Tree) -> Plan:
+    items = [value_item(host, k, v, reason="a level of a study") for k, v in values.items()]
+    return Plan.of([item for item in items if item is not None], host)

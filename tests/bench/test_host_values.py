@@ -1,0 +1,104 @@
+"""Values of the host as levels: in force while a run lasts, witnessed, and always taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import host_kit
+from assay._errors import MissingError, RestoreError
+from assay.bench.host_values import check_values, in_force, shown
+from assay.changes import generic_change
+from assay.host.transaction import statuses
+from assay.host.tree import Tree
+
+THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+VALUES = {"vm.swappiness": "10", THP: "always"}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return host_kit.make(tmp_path / "host")
+
+
+def change(tmp_path: Path, off: object, on: object, key: str | None = THP):
+    levels = {"off": off, "on": on}
+    return generic_change("host", "thp", key, levels, target="engine", base=tmp_path)
+
+
+def test_values_are_in_force_in_the_block_and_as_before_after_it(tree: Tree) -> None:
+    """And no journal stays of what is over."""
+    before = host_kit.shown(tree)
+    with in_force(VALUES, tree):
+        assert tree.read("/proc/sys/vm/swappiness") == "10\n"
+        assert all(told["holds"] for told in shown(VALUES, tree).values())
+    assert host_kit.shown(tree) == before
+    assert statuses(tree) == []
+
+
+def test_values_that_are_so_already_are_not_written(tree: Tree) -> None:
+    """Nothing to do, nothing in the journal."""
+    with in_force({"vm.swappiness": "60"}, tree):
+        assert statuses(tree) == []
+    assert shown({"vm.swappiness": "60"}, tree)["vm.swappiness"] == {"is": "60", "holds": True}
+
+
+def test_somebody_else_who_changes_a_value_stops_the_study(tree: Tree) -> None:
+    """Their value is left alone, and the study says so."""
+    with pytest.raises(RestoreError, match="somebody else"), in_force(VALUES, tree):
+        tree.write("/proc/sys/vm/swappiness", "33")
+    assert tree.read("/proc/sys/vm/swappiness") == "33\n"
+    assert "[madvise]" in (tree.read(THP) or "")
+
+
+def test_a_machine_without_the_value_is_told_before_anything_runs(tree: Tree) -> None:
+    """As is a user without the right."""
+    with pytest.raises(MissingError, match="is not here"):
+        check_values({"/sys/kernel/mm/no_such": "1"}, tree)
+    check_values(VALUES, tree)
+    place = tree.place("/proc/sys/vm/swappiness")
+
+    class Barred(type(tree)):
+        def may_write(self, path: str) -> bool:
+            return self.place(path) != place
+
+    with pytest.raises(MissingError, match="may not be written") as told:
+        check_values(VALUES, Barred(tree.root))
+    assert "as root" in told.value.next_step
+
+
+def test_a_level_is_witnessed_by_the_kernels_own_file(tree: Tree, tmp_path: Path) -> None:
+    """On is seen as on, off as off, and the other as neither."""
+    thp = change(tmp_path, "madvise", "always")
+    for told, other in (("off", "on"), ("on", "off")):
+        host = thp.levels[told].application.host
+        with in_force(host, tree):
+            evidence = {"host": shown(host, tree)}
+            held = thp.witness.judge(told, host, evidence)
+            assert held.held, held.evidence
+            wanted = thp.levels[other].application.host
+            seen = {"host": shown(wanted, tree)}
+            assert not thp.witness.judge(other, wanted, seen).held
+    assert not thp.witness.judge("on", {THP: "always"}, {}).held
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "key", "why"),
+    [
+        ("1", True, "vm.swappiness", "neither text nor"),
+        ("1", "2", None, "add setting"),
+        ({"vm.swappiness": 1}, {"vm.overcommit_memory": 1}, None, "same keys"),
+    ],
+)
+def test_a_factor_that_cannot_be_meant_is_refused(tmp_path, off, on, key, why: str) -> None:
+    """Every level says what every value is."""
+    with pytest.raises(ValueError, match=why):
+        change(tmp_path, off, on, key)
+
+
+def test_two_factors_do_not_set_one_value(tmp_path: Path) -> None:
+    """Neither would be in force in every arm."""
+    one = change(tmp_path, "madvise", "always").levels["on"].application
+    with pytest.raises(ValueError, match="both set"):
+        one.merged(one)
