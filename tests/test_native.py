@@ -9,7 +9,12 @@ import pytest
 from assay import native
 
 EXAMPLES = Path(__file__).parent.parent / "native" / "crates" / "assayer" / "examples" / "protocol"
-RESULTS = {"facts": native.Facts, "census": native.Census, "serve": native.Served}
+RESULTS = {
+    "facts": native.Facts,
+    "census": native.Census,
+    "serve": native.Served,
+    "store-prepare": native.DataState,
+}
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.jsonl")), ids=lambda p: p.stem)
@@ -18,7 +23,7 @@ def test_captured_output_is_read_whole(example: Path) -> None:
     result = RESULTS.get(example.stem, native.Result)
     messages = [native.parse(line, result) for line in example.read_text().splitlines()]
     assert messages
-    ends = native.Failure | native.Checked | result
+    ends = native.Failure | native.Checked | native.StoreOptions | result
     assert isinstance(messages[-1], ends)
     assert not any(isinstance(m, ends) for m in messages[:-1])
 
@@ -27,4 +32,5 @@ def test_there_is_an_example_of_every_verb() -> None:
     """And of an error."""
     names = {p.stem for p in EXAMPLES.glob("*.jsonl")}
     verbs = {"engine", "micro-lock", "micro-crc32c", "load", "serve", "facts", "census"}
+    verbs |= {"store-options", "store-prepare", "store-rocksdb", "store-sqlite"}
     assert verbs | {"error"} <= names

@@ -231,6 +231,13 @@ class DataState(Message):
     faults: list[str]
 
 
+class StoreOptions(Message):
+    """What a library of a store is by default: its version, and its settings as texts."""
+
+    version: str
+    options: dict[str, str]
+
+
 class Function(Message):
     """The census of one function: its name and how often it holds each instruction."""
 
@@ -261,6 +268,7 @@ _TYPES: dict[str, type[Message]] = {
     "checked": Checked,
     "answers": Answers,
     "loading": Loading,
+    "options": StoreOptions,
     "serving": Serving,
     "phase": Phase,
     "interval": Interval,

@@ -10,6 +10,7 @@ use assay_disasm::DisasmError;
 use assay_engine::EngineError;
 use assay_log::LogError;
 use assay_primitives::PrimitiveError;
+use assay_stores::StoreError;
 use assay_transactions::TransactionError;
 use assay_workload::WorkloadError;
 use thiserror::Error;
@@ -134,6 +135,27 @@ impl From<CacheError> for Failure {
             // The folder or its device is at fault, or full: a matter of this host.
             CacheError::Backing { .. } => Failure::Missing { message, next },
             _ => Failure::Failed(error.into()),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let (message, next) = (error.to_string(), error.next().to_owned());
+        match error {
+            StoreError::Library { .. }
+            | StoreError::Symbol { .. }
+            | StoreError::InUse { .. }
+            | StoreError::Full { .. } => Failure::Missing { message, next },
+            StoreError::Setting { .. }
+            | StoreError::NotInForce { .. }
+            | StoreError::Folder { .. }
+            | StoreError::KeySpaceFull => Failure::Usage { message, next },
+            StoreError::Corrupt { .. }
+            | StoreError::Missing { .. }
+            | StoreError::Wrong { .. }
+            | StoreError::Stopped
+            | StoreError::Failed(_) => Failure::Failed(error.into()),
         }
     }
 }

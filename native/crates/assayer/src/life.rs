@@ -37,7 +37,44 @@ pub fn begin() {
     }
 }
 
+/// What is told when a library ends the process: builds with assertions do, where a device is full or
+/// data are damaged.
+const ABORTED: &[u8] = b"{\"type\":\"error\",\"data\":{\"kind\":\"failed\",\"message\":\"the library \
+ended the process: its assertion is on standard error\",\"next\":\"look whether the device is full; \
+else prepare the data anew\"}}\n";
+
+extern "C" fn on_abort(_: libc::c_int) {
+    // SAFETY: both calls are async-signal-safe, and the text is as long as said. Who does not read it
+    // has the exit code.
+    unsafe {
+        libc::write(libc::STDOUT_FILENO, ABORTED.as_ptr().cast(), ABORTED.len());
+        libc::_exit(1);
+    }
+}
+
+/// Arranges for an `error` line when a library that was loaded aborts.
+pub fn tell_aborts() {
+    let handler: extern "C" fn(libc::c_int) = on_abort;
+    // SAFETY: the handler only makes async-signal-safe calls.
+    unsafe { libc::signal(libc::SIGABRT, handler as libc::sighandler_t) };
+}
+
 /// The flag that ends a run. Written once, so reading it in a loop costs nothing.
 pub fn stop_flag() -> &'static AtomicBool {
     &STOP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_an_abort_is_a_line_of_the_protocol() {
+        let line = ABORTED.strip_suffix(b"\n").unwrap();
+        let message: serde_json::Value = serde_json::from_slice(line).unwrap();
+        assert_eq!(
+            (&message["type"], &message["data"]["kind"]),
+            (&"error".into(), &"failed".into())
+        );
+    }
 }

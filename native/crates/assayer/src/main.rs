@@ -39,6 +39,8 @@ enum Verb {
     Load,
     /// Write the rows of the workload `hits` into a file, and say its statements.
     Hits,
+    /// Run YCSB in this process on RocksDB or SQLite, loaded as a shared library.
+    Store,
     /// Ask a server questions, and give their answers as texts.
     Ask,
     /// Be a small server, to try clients and proxies on.
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Micro => verbs::micro::run(request, &mut output),
         Verb::Load => verbs::load::run(request, &mut output),
         Verb::Hits => verbs::hits::run(request, &mut output),
+        Verb::Store => verbs::store::run(request, &mut output),
         Verb::Ask => verbs::ask::run(request, &mut output),
         Verb::Serve => verbs::serve::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),

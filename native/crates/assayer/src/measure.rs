@@ -87,6 +87,19 @@ pub struct Measured {
     pub cpus: Vec<CpuShare>,
     /// The server's processes during the window, if they were to be watched and outlived it.
     pub server: Option<TreeUsage>,
+    /// This process during the window, all of its threads.
+    pub own: OwnUsage,
+}
+
+/// What this process used.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnUsage {
+    /// CPU seconds.
+    pub cpu_s: f64,
+    /// Times that a thread gave up its CPU.
+    pub voluntary_switches: u64,
+    /// Times that a thread was made to.
+    pub involuntary_switches: u64,
 }
 
 /// The host at one moment.
@@ -95,6 +108,7 @@ struct Sample {
     beside: Vec<Option<ProcessTree>>,
     times: CpuTimes,
     own_cpu_s: f64,
+    own_switches: (u64, u64),
     wall_clock_offset_ns: i128,
     ticks: u64,
 }
@@ -106,8 +120,19 @@ impl Sample {
             beside: beside.iter().map(ProcessTree::again).collect(),
             times: CpuTimes::read(),
             own_cpu_s: process::process_cpu_s(),
+            own_switches: process::context_switches(),
             wall_clock_offset_ns: process::wall_clock_offset_ns(),
             ticks: clock.ticks(),
+        }
+    }
+
+    /// What this process used since an earlier sample.
+    fn own_since(&self, earlier: &Self) -> OwnUsage {
+        let ((voluntary, involuntary), then) = (self.own_switches, earlier.own_switches);
+        OwnUsage {
+            cpu_s: self.own_cpu_s - earlier.own_cpu_s,
+            voluntary_switches: voluntary - then.0,
+            involuntary_switches: involuntary - then.1,
         }
     }
 
@@ -359,8 +384,18 @@ impl<'a> Collector<'a> {
         let mut counts = Counts::default();
         reports.iter().for_each(|report| counts.add(&report.counts));
         let recording = self.total;
-        let server = self.server;
-        Ok(Measured { is_complete, window_s, recording, reports, counts, health, cpus, server })
+        let (server, own) = (self.server, closing.own_since(&opening));
+        Ok(Measured {
+            is_complete,
+            window_s,
+            recording,
+            reports,
+            counts,
+            health,
+            cpus,
+            server,
+            own,
+        })
     }
 
     fn health(

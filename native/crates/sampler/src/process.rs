@@ -12,6 +12,15 @@ pub fn thread_cpu_s() -> f64 {
     kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID) as f64 / 1e9
 }
 
+/// How often a thread of this process gave up its CPU, and was made to; ended threads included.
+pub fn context_switches() -> (u64, u64) {
+    // SAFETY: all zero is a valid value of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the call only writes the structure.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    (usage.ru_nvcsw.max(0).cast_unsigned(), usage.ru_nivcsw.max(0).cast_unsigned())
+}
+
 /// How far the wall clock is ahead of the monotonic one, in ns. A change between two readings is a
 /// step (or a slew) of the wall clock.
 pub fn wall_clock_offset_ns() -> i128 {

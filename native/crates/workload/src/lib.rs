@@ -11,6 +11,7 @@
 pub mod error;
 pub mod hash;
 pub mod hits;
+pub mod key_text;
 pub mod keys;
 pub mod oltp;
 pub mod random;
@@ -24,6 +25,7 @@ pub mod ycsb;
 pub mod zipf;
 
 pub use error::WorkloadError;
+pub use key_text::KeyText;
 pub use keys::KeySpace;
 pub use stream::{Plan, Stream};
 pub use tables::Tables;

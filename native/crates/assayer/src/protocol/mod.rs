@@ -276,6 +276,49 @@
 //! their memory after it (`pss_bytes`: shared pages divided among those that share them; null if it
 //! cannot be read). It is absent if the process did not outlive the window.
 //!
+//! # Verb `store`: YCSB in this process on RocksDB or SQLite
+//!
+//! ```json
+//! {"store": "rocksdb"|"sqlite", "library": "librocksdb.so.7.8", "path": null,
+//!  "action": "run"|"prepare"|"options", "settings": {},
+//!  "workload": {"kind": "ycsb", "mix": "c", "records": 100000},
+//!  "threads": 2, "pin": true, "seed": 1, "warmup_ms": 200, "window_ms": 500,
+//!  "interval_ms": 1000, "check_only": false}
+//! ```
+//!
+//! * `library`: the shared library, a path or a name that the loader finds: another build is another
+//!   file. A library, or a function of it, that is not there is "missing", by name. `path`: the folder
+//!   of the data, which one action has at a time; not used by `options` and `check_only`.
+//! * `workload`: `ycsb` as for `engine`. RocksDB keeps a record as one value: an update is a Get and a
+//!   Put without a transaction, as go-ycsb does it on raw TiKV, a read-modify-write a Get before. SQLite
+//!   keeps `usertable(ycsb_key TEXT PRIMARY KEY, field0 TEXT, ...)` in `store.db`; a thread has a
+//!   connection, each statement is a transaction. Every record that comes back is checked.
+//! * `settings`: texts, numbers, true or false, by the library's own names: options of RocksDB's
+//!   database, default column family and block-based tables; SQLite's PRAGMAs. Assay's own are, for
+//!   RocksDB, `cache` (`lru`, `hyper-clock`), `cache_bytes` (33554432), `row_cache_bytes` (0: none),
+//!   `memtable` (`skiplist`, `vector`, `hash-skiplist`, `hash-linklist`), `verify_checksums` (true),
+//!   `sync` (false), `wal` (true), `statistics` (`off`, `except-histograms-or-timers`,
+//!   `except-timers`, `except-detailed-timers`, `except-time-for-mutex`, `all`; the fourth is the
+//!   default and the only level of old versions); for SQLite `busy_timeout` (10000 ms). A memtable other
+//!   than `skiplist` gets `allow_concurrent_memtable_write` false, and one that hashes gets
+//!   `prefix_extractor` `capped:12`, unless given; what contradicts that is refused. Each setting is
+//!   read back; one that the library changed or ignored is a usage error that names both values.
+//! * `options` ends with `options` `{"version", "options": {NAME: DEFAULT}}`, of data in a temporary
+//!   folder. `prepare` fills an empty folder (`loading` as of `load`), flushes and compacts, looks at
+//!   all records, closes, and ends with `result` `{"rows", "seconds", "faults"}`; told to stop, it is
+//!   "failed". `check_only` tries library and settings on data that are gone afterwards.
+//!
+//! Messages of a run as of `engine`, `phase` `load` being the opening. The manifest has `store`,
+//! `library` (links resolved), `library_build_id` (null without one), `version`, `settings` (every one
+//! that was given or is Assay's, as the OPTIONS file, the LOG or the PRAGMA reports it), `threads`,
+//! `cpus`, `clock`, `open_s`, `records`, `log` (what RocksDB's LOG says of itself, such as `Fast CRC32
+//! supported`; SQLite's `source_id` and `compile_options`). `counters` has RocksDB's tickers without
+//! `rocksdb.`, and of histograms in which something was counted `NAME.count` and `NAME.sum`; SQLite's
+//! `cache.hits`, `cache.misses`, `cache.writes`, `cache.spills`, and `busy.waits`, `busy.slept_ms`
+//! (locks that were waited for) and `busy.retries`. `memory` is of the whole process. `server` as of
+//! `load` is this process, background threads included. `state` is of all records after the window,
+//! with `faults`; a failed operation ends the run, and a library that aborts is "failed".
+//!
 //! # Verb `ask`: questions to a server
 //!
 //! Request `{"target": as of load, "asks": ["SHOW VARIABLES", ...], "patience_s": 60}`. SQL of `mysql`
@@ -331,8 +374,8 @@
 //! "pause":1,...,"xchg_mem":1}}],"missing":[]}}
 //! ```
 //!
-//! Captured output of `engine`, `micro`, `hits`, `facts` and `census` is in `examples/protocol/`, and a test reads it with types of its
-//! own.
+//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `facts` and `census` is in
+//! `examples/protocol/`, and a test reads it with types of its own.
 
 pub mod request;
 pub mod response;

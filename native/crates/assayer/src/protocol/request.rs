@@ -5,6 +5,7 @@ use assay_engine::{DataCacheKind, Elision};
 use assay_log::LogMode;
 use assay_plans::{PlanKind, Rewrite};
 use assay_primitives::{Hint, LockKind, PageMode};
+use assay_stores::Kind;
 use assay_workload::{Chooser, Mix};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -44,6 +45,7 @@ by_name! {
     rewrite Rewrite;
     mix Mix;
     chooser Chooser;
+    store_kind Kind;
 }
 
 /// `on` or `off`.
@@ -104,10 +106,12 @@ macro_rules! with_schedule {
 mod load;
 mod micro;
 mod serve;
+mod store;
 
 pub use load::*;
 pub use micro::*;
 pub use serve::*;
+pub use store::*;
 
 with_schedule! {
     /// The request of `engine`.

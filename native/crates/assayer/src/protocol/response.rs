@@ -1,6 +1,7 @@
 //! What is written. Types only; `protocol` has the meaning.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -354,6 +355,28 @@ pub struct LoadManifest {
     pub cpus: Vec<Option<usize>>,
     pub clock: Clock,
     pub connect_s: f64,
+}
+
+#[derive(Serialize)]
+pub struct StoreManifest<'a> {
+    pub store: &'static str,
+    pub library: &'a Path,
+    pub library_build_id: Option<String>,
+    pub version: &'a str,
+    pub settings: &'a BTreeMap<String, String>,
+    pub threads: usize,
+    pub cpus: Vec<Option<usize>>,
+    pub clock: Clock,
+    pub open_s: f64,
+    pub records: u64,
+    pub log: &'a BTreeMap<String, String>,
+}
+
+/// A library's settings with their defaults.
+#[derive(Serialize)]
+pub struct StoreOptions<'a> {
+    pub version: &'a str,
+    pub options: &'a BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]

@@ -9,6 +9,7 @@ pub mod hits;
 pub mod load;
 pub mod micro;
 pub mod serve;
+pub mod store;
 
 use std::collections::BTreeMap;
 use std::io::Read;

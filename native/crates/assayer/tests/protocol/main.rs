@@ -5,6 +5,7 @@
 //! `ASSAY_CAPTURE=1 cargo test --release -p assayer --test protocol` captures the examples anew.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
+mod libraries;
 mod load;
 #[path = "../support/mod.rs"]
 mod support;
@@ -45,6 +46,10 @@ fn read_message(example: &str, message: Value) {
         ("ready", "micro-compress") => read::<Ready<CompressManifest>>(data),
         ("ready", "micro-simd") => read::<Ready<SimdManifest>>(data),
         ("ready", "load" | "load-errors") => read::<Ready<LoadManifest>>(data),
+        ("ready", "store-rocksdb" | "store-sqlite") => read::<Ready<StoreManifest>>(data),
+        ("options", _) => read::<StoreOptions>(data),
+        ("loading", _) => read::<Loading>(data),
+        ("result", "store-prepare") => read::<DataState>(data),
         ("health", "load" | "load-errors") => read::<LoadHealth>(data),
         ("serving", "serve") => read::<Serving>(data),
         ("result", "serve") => read::<Served>(data),

@@ -307,6 +307,56 @@ pub struct RunResult {
     cpus: Vec<CpuShare>,
     state: State,
     load: Option<Load>,
+    server: Option<ServerUsage>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreManifest {
+    store: String,
+    library: String,
+    library_build_id: Option<String>,
+    version: String,
+    settings: BTreeMap<String, String>,
+    threads: u64,
+    cpus: Vec<Option<u64>>,
+    clock: Clock,
+    open_s: f64,
+    records: u64,
+    log: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreOptions {
+    version: String,
+    options: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loading {
+    rows: u64,
+    of: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataState {
+    rows: u64,
+    seconds: f64,
+    faults: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerUsage {
+    cpu_s: f64,
+    rss_bytes: u64,
+    pss_bytes: Option<u64>,
+    processes: u64,
+    voluntary_switches: u64,
+    involuntary_switches: u64,
 }
 
 /// What a load says of its own health, where others say nothing.

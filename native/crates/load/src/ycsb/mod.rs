@@ -12,14 +12,12 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`key`] | a key number as a text |
 //! | [`sql`] | over any SQL session |
 //! | [`resp`] | the bytes of commands, for Redis and its like |
 
 pub mod error;
-pub mod key;
 pub mod resp;
 pub mod sql;
 
+pub use assay_workload::KeyText;
 pub use error::YcsbError;
-pub use key::KeyText;

@@ -26,6 +26,15 @@ impl KeyText {
         Self { bytes, length }
     }
 
+    /// The key of a text; none if it is not one that [`KeyText::new`] writes.
+    pub fn parse(text: &[u8]) -> Option<u64> {
+        let digits = text.strip_prefix(PREFIX)?;
+        let is_decimal = digits.iter().all(u8::is_ascii_digit);
+        let is_plain = digits.first() != Some(&b'0') || digits.len() == 1;
+        let digits = str::from_utf8(digits).ok().filter(|_| is_decimal && is_plain)?;
+        digits.parse().ok()
+    }
+
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
@@ -45,7 +54,16 @@ mod tests {
     #[test]
     fn a_key_is_user_and_its_decimal() {
         for key in [0, 9, 10, 99, 100, 6_284_781_860_667_377_211, 1 << 63, u64::MAX] {
-            assert_eq!(KeyText::new(key).to_string(), format!("user{key}"));
+            let text = KeyText::new(key);
+            assert_eq!(text.to_string(), format!("user{key}"));
+            assert_eq!(KeyText::parse(text.as_bytes()), Some(key));
+        }
+    }
+
+    #[test]
+    fn what_is_written_otherwise_is_no_key() {
+        for text in ["", "user", "use1", "user01", "user+1", "user1 ", "user18446744073709551616"] {
+            assert_eq!(KeyText::parse(text.as_bytes()), None, "{text}");
         }
     }
 }
