@@ -1,7 +1,8 @@
 """Levels that are builds: made before the first run, and found again when a study goes on.
 
-The executable's digest joins the witness, so that in every run the process itself tells
-which build it was, and stands in the plan: a bundle can be verified without any of them.
+The file's digest joins the witness, so that in every run the process itself tells which
+executable it is or which library it has loaded, and stands in the plan: a bundle can be
+verified without any of them.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def keep(place: Path, fill: Callable[[Path], None]) -> Path:
     if place.is_dir():
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _turn(place.parent):
+    with turn(place.parent):
         if place.is_dir():
             return place
         for left in place.parent.glob(f"{HALF_MADE}{place.name}-*"):
@@ -46,7 +46,7 @@ def keep(place: Path, fill: Callable[[Path], None]) -> Path:
 
 
 @contextmanager
-def _turn(folder: Path) -> Iterator[None]:
+def turn(folder: Path) -> Iterator[None]:
     """One maker at a time, of all processes."""
     with (folder / ".turn").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -84,6 +84,10 @@ class _Nginx:
 
     name = "nginx"
     arms = tuple(HINTS)
+    takes = "about a minute, once"
+
+    def kept(self, arm: str) -> bool:
+        return any(cache("builds").glob(f"nginx-{arm}-*/build.json"))
 
     def make(self, arm: str) -> Built:
         if arm not in HINTS:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Built:
-    """One executable, and all that its contents follow from. Digests are SHA-256."""
+    """One executable or library, and all that its contents follow from. Digests are SHA-256."""
 
     path: Path
     sha256: str
@@ -24,7 +24,13 @@ class Recipe(Protocol):
 
     name: str
     arms: tuple[str, ...]
+    takes: str
+    """How long making takes where nothing is kept, in words."""
+
+    def kept(self, arm: str) -> bool:
+        """Whether the arm seems to have been made before: a look into the cache."""
+        ...
 
     def make(self, arm: str) -> Built:
-        """The arm's executable, made now if it is not kept; MissingError says what it lacks."""
+        """The arm's file, made now if it is not kept; MissingError says what it lacks."""
         ...

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from assay._errors import MissingError
 
-PACKAGES = {"cc": "gcc libc6-dev", "make": "make", "apt-get": "apt", "apt-cache": "apt"}
+PACKAGES = {
+    "cc": "gcc libc6-dev",
+    "c++": "g++",
+    "make": "make",
+    "cargo": "cargo",
+    "apt-get": "apt",
+    "apt-cache": "apt",
+}
 """Debian packages of programs."""
 
 QUOTED_LINES = 15
@@ -28,15 +35,11 @@ def run(
 
     The environment is ours but for what would change a build: flags, and a `make` around us.
     """
-    if shutil.which(command[0]) is None:
-        raise MissingError(
-            f"{what} needs {command[0]}, which is not here",
-            next_step=f"sudo apt-get install {PACKAGES.get(command[0], command[0])}",
-        )
+    require(command[0], what=what)
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**_environment(), **(env or {})},
+        env={**environment(), **(env or {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -48,7 +51,16 @@ def run(
     return done.stdout
 
 
-def _environment() -> dict[str, str]:
+def require(program: str, *, what: str) -> None:
+    """MissingError with its package if a program is not here."""
+    if shutil.which(program) is None:
+        raise MissingError(
+            f"{what} needs {program}, which is not here",
+            next_step=f"sudo apt-get install {PACKAGES.get(program, program)}",
+        )
+
+
+def environment() -> dict[str, str]:
     """Proxies, homes and folders stay; what compilers and make read goes."""
     gone = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES")
     return {k: v for k, v in os.environ.items() if k not in gone} | {"LC_ALL": "C"}

@@ -19,6 +19,8 @@ from assay.changes.micro import MICRO_CHANGES
 from assay.changes.nginx import NGINX_CHANGES
 from assay.changes.postgresql import POSTGRESQL_CHANGES
 from assay.changes.redis import REDIS_CHANGES
+from assay.changes.rocksdb import ROCKSDB_CHANGES
+from assay.changes.sqlite import SQLITE_CHANGES
 
 _SERVERS = (
     *REDIS_CHANGES,
@@ -27,7 +29,8 @@ _SERVERS = (
     *NGINX_CHANGES,
     *ANALYTIC_CHANGES,
 )
-_CHANGES = (*ENGINE_CHANGES, *MICRO_CHANGES, *_SERVERS)
+_STORES = (*ROCKSDB_CHANGES, *SQLITE_CHANGES)
+_CHANGES = (*ENGINE_CHANGES, *MICRO_CHANGES, *_SERVERS, *_STORES)
 CATALOGUE: Mapping[str, Change] = MappingProxyType({c.name: c for c in _CHANGES})
 
 

@@ -13,6 +13,8 @@ is here, so that a bundle can be judged again without any server.
     Repeated     operations carried out against counted       a slow-down of known size
     Counted      counters that must have moved, or not        a mechanism that leaves a count
     ProcessShows /proc of a server's first process            threads, and what it may have
+    PagesShow    smaps of the whole process                   pages of a kind, or none
+    LogSays      what a library wrote into its own log        what it chose by itself
     Every        several witnesses                            that each of them holds
     Environ      /proc/PID/environ                            an environment variable
     Executable   digest of /proc/PID/exe                      which build ran
@@ -28,8 +30,7 @@ from typing import Any, Protocol
 
 Evidence = Mapping[str, Any]
 """What a server showed: `read_back`, `functions`, `memory`, `counters`, `environ`, `executable`,
-`status`, `host`,
-`commands`, and the numbers `executed` and `operations`."""
+`status`, `log`, `host`, `commands`, and the numbers `executed` and `operations`."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,10 @@ def _census(function: Mapping[str, Any], wanted: Expected) -> str:
     counted = (i for i in wanted.where_counted if i in counts)
     shown = (*wanted.named(), *counted)
     holds = ", ".join(f"{counts.get(i, 0)} {i}" for i in shown)
-    size = f"{function['instructions']} instructions"
-    return f"{function['symbol']} ({size}: {holds})" if holds else f"{function['symbol']} ({size})"
+    number = function["instructions"]
+    size = "" if number is None else f"{number} instructions"
+    inside = ": ".join(part for part in (size, holds) if part)
+    return f"{function['symbol']} ({inside})"
 
 
 @dataclass(frozen=True)
@@ -271,6 +274,34 @@ class ProcessShows:
 
 
 @dataclass(frozen=True)
+class PagesShow:
+    """Fields of the process' memory that are filled (True) or 0 (False) at each level."""
+
+    expected: Mapping[str, Mapping[str, bool]]
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        memory, wanted = evidence.get("memory", {}), self.expected[level]
+        if any(name not in memory for name in wanted):
+            return Held(False, "the pages of the process were not read")
+        said = ", ".join(f"{name} {memory[name]}" for name in wanted)
+        return Held(all(bool(memory[name]) == filled for name, filled in wanted.items()), said)
+
+
+@dataclass(frozen=True)
+class LogSays:
+    """What a fact in the log holds at each level, large and small letters told apart."""
+
+    fact: str
+    expected: Mapping[str, str]
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        said = evidence.get("log", {}).get(self.fact)
+        if said is None:
+            return Held(False, f"its log does not say {self.fact}")
+        return Held(self.expected[level] in said, f"its log says {self.fact}: {said}")
+
+
+@dataclass(frozen=True)
 class Every:
     """Several witnesses of one change: the first that does not hold is the answer."""
 
@@ -301,6 +332,8 @@ class Environ:
 class Executable:
     """The running process has the contents of the level's file, by SHA-256 taken before the study.
 
+    Where the target is a library, the file is the one that the process has mapped.
+
     The level without a digest is the target's own executable: it must be none of
     the other levels' files.
     """
@@ -311,7 +344,8 @@ class Executable:
         seen = evidence.get("executable")
         if not seen:
             return Held(False, "the executable of the process was not read")
-        said = f"running executable {seen['sha256'][:12]}, build id {seen.get('build_id')}"
+        what = f"running {seen.get('what', 'executable')}"
+        said = f"{what} {seen['sha256'][:12]}, build id {seen.get('build_id')}"
         wanted = self.digests[level]
         if wanted is not None:
             return Held(wanted == seen["sha256"], said)

@@ -16,7 +16,8 @@ from assay.report import Line
 from assay.study import shipped
 from assay.targets import TARGETS, Target
 from assay.targets.served.load import CLIENT
-from assay.targets.served.target import ServedTarget
+from assay.targets.served.target import AnySetting, ServedTarget
+from assay.targets.stored.target import StoredTarget
 from assay.workloads import WORKLOADS
 
 
@@ -99,18 +100,21 @@ def _targets(_: str | None) -> list[dict[str, Any]]:
 
 def _of_served(target: Target) -> dict[str, Any]:
     """Of a real server: whether it is here, and how many settings of its own it has."""
-    if not isinstance(target, ServedTarget):
+    if not isinstance(target, ServedTarget | StoredTarget):
         return {}
-    own = len(target.settings) - len(CLIENT)
+    is_here = not isinstance(target.settings, AnySetting)
+    own = len(target.settings) - len(_told(target)) if is_here else 0
     told = f"{own}, by their own names" if own else "unknown until it is here"
     return {"server": target.found(), "server settings": told}
 
 
 def _told(target: Target) -> dict[str, Parameter]:
-    """The settings that are listed: of a real server, which has hundreds, Assay's own."""
-    if not isinstance(target, ServedTarget):
-        return dict(target.settings)
-    return {**CLIENT, **by_name(target.adapter.compound)}
+    """The settings that are listed: of a real server or store, which has hundreds, Assay's own."""
+    if isinstance(target, StoredTarget):
+        return dict(target.ours)
+    if isinstance(target, ServedTarget):
+        return {**CLIENT, **by_name(target.adapter.compound)}
+    return dict(target.settings)
 
 
 def _workloads(_: str | None) -> list[dict[str, Any]]:

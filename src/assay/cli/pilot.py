@@ -8,6 +8,7 @@ import typer
 
 from assay._errors import ExitCode
 from assay.bench import pilot_alone
+from assay.cli._building import building, say_builds
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.cli.run import SET_OPTION, overrides_of, watcher_of
 from assay.host import host_facts
@@ -32,7 +33,9 @@ def command(
     name, text, base = locate(study)
     checked = read(name, text, base, overrides_of(set_, None))
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed
-    found = pilot_alone(checked, host_facts(), seed, watcher_of())
+    say_builds(checked, story())
+    with building(story()):
+        found = pilot_alone(checked, host_facts(), seed, watcher_of())
     if json:
         tell_json(found.model_dump())
     else:

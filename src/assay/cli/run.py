@@ -11,12 +11,13 @@ from rich.console import Console
 from assay._errors import ExitCode, InputError
 from assay.api import default_folder
 from assay.bench import Watcher, prepare, require_no_pilot, run
+from assay.cli._building import building, say_builds
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.host import host_facts, limits
 from assay.record import Bundle
 from assay.report import Plain, Terminal, verdict_lines
 from assay.report.html import report_html
-from assay.study import Study, locate, read
+from assay.study import locate, read
 
 SET_OPTION = typer.Option(
     [], "--set", help="Override a key of the study: workload.records=10000", metavar="K=V"
@@ -92,26 +93,18 @@ def _prepared(
     for limit in limits(facts):
         story().print(f"not here: {limit}", style="dim")
     folder = out or default_folder(checked.name)
-    _say_builds(checked)
-    return prepare(
-        checked,
-        folder,
-        facts,
-        base=base,
-        seed=seed,
-        overrides=overrides,
-        full=full,
-        watcher=watcher,
-    )
-
-
-def _say_builds(study: Study) -> None:
-    """Compiling takes a while the first time, and says nothing."""
-    levels = (level for f in study.factors.values() for level in f.levels.values())
-    builds = [b for level in levels if (b := level.application.build) is not None]
-    if builds:
-        names = ", ".join(sorted({b.recipe for b in builds}))
-        story().print(f"builds of {names}: {len(builds)}; minutes, if not kept", style="dim")
+    say_builds(checked, story())
+    with building(story()):
+        return prepare(
+            checked,
+            folder,
+            facts,
+            base=base,
+            seed=seed,
+            overrides=overrides,
+            full=full,
+            watcher=watcher,
+        )
 
 
 def overrides_of(pairs: list[str], budget: str | None) -> dict[str, str]:

@@ -12,10 +12,14 @@ from assay.targets.micro import MICRO
 from assay.targets.nginx import NGINX
 from assay.targets.postgresql import POSTGRESQL
 from assay.targets.redis import REDIS
+from assay.targets.rocksdb import ROCKSDB
 from assay.targets.served.target import ServedTarget
+from assay.targets.sqlite import SQLITE
+from assay.targets.stored.target import StoredTarget
 
 _SERVED = (REDIS, NGINX, MARIADB, POSTGRESQL, DUCKDB, CHDB)
-_ALL = (ENGINE, MICRO, *map(ServedTarget, _SERVED))
+_STORED = (ROCKSDB, SQLITE)
+_ALL = (ENGINE, MICRO, *map(ServedTarget, _SERVED), *map(StoredTarget, _STORED))
 TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})
 
 __all__ = ["TARGETS", "Launch", "Measured", "OnInterval", "Server", "Target"]

@@ -1,0 +1,181 @@
+"""The life of one run: copied data, `assayer store` over them, and the evidence it leaves."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay import native
+from assay._errors import InputError, MissingError, RunError
+from assay.targets.base import Launch, Measured, OnInterval
+from assay.targets.embedded import environment, process_evidence
+from assay.targets.served.load import measured
+from assay.targets.served.store import ROOM, copy
+from assay.targets.stored.evidence import functions, loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assay.targets.stored.target import StoredTarget
+
+_WATCH = 'read -r _; kill -s KILL "$1" 2>/dev/null; rm -rf -- "$2"'
+"""A shell that waits for a pipe to close: it ends the process and removes its folder."""
+
+
+class StoredServer:
+    """One store of a run: a `Server` as the bench knows it."""
+
+    def __init__(
+        self, target: StoredTarget, launch: Launch, library: Path, data: Path, log: Path
+    ) -> None:
+        self._target, self._launch, self._library, self._log = target, launch, library, log
+        self._ready: native.Ready | None = None
+        self._measured: Measured | None = None
+        self._read_back: dict[str, Any] = {}
+        self._process: dict[str, Any] = {}
+        self._pages: dict[str, int] = {}
+        self._left = ExitStack()
+        try:
+            self._folder = self._left.enter_context(_folder(target.kind))
+            begun = time.monotonic()
+            copy(data, self._folder)
+            self._times = {"reset_s": time.monotonic() - begun, "start_s": 0.0}
+            self._begun = time.monotonic()
+            self._session = self._left.enter_context(self._started())
+        except BaseException:
+            self._left.close()
+            raise
+        self._messages = self._said(self._session)
+        # At once: a short run may be over before anybody looks again. If it has ended already,
+        # its messages say why.
+        with suppress(OSError):
+            self._process = process_evidence(self._session.process.pid, tuple(launch.env))
+
+    @contextmanager
+    def _started(self) -> Iterator[native.Session]:
+        request = self._target.request(self._launch, self._library, "run", self._folder)
+        # Its folder is its TMPDIR too: whatever it spills goes with it.
+        env = {**environment(self._launch.env), "TMPDIR": str(self._folder)}
+        with self._log.open("ab") as log:
+            session = native.Session("store", request, log=log, env=env)
+        try:
+            with _watched(session.process.pid, self._folder):
+                yield session
+        finally:
+            session.stop()
+
+    def read_back(self) -> Mapping[str, Any]:
+        if self._ready is not None:
+            return self._read_back
+        message = next((m for m in self._messages if isinstance(m, native.Ready)), None)
+        if message is None:
+            raise RunError(f"{self._target.kind} ended before it was ready")
+        self._times["start_s"] = time.monotonic() - self._begun
+        manifest = message.manifest
+        reported = {**manifest["settings"]}
+        wrong = self._target.differing(self._launch, self._library, reported)
+        if wrong:
+            raise RunError(f"{self._target.kind} {wrong[0]}")
+        given = {n: v for n, v in self._launch.settings.items() if v is not None}
+        self._process["executable"] = loaded(message.pid, self._library, manifest["library"])
+        about = {n: manifest[n] for n in ("version", "records") if n in manifest}
+        about["library_sha256"] = self._process["executable"]["sha256"]
+        self._read_back = {**reported, **given, **about}
+        self._ready = message
+        return self._read_back
+
+    def _said(self, session: native.Session) -> Iterator[native.Message]:
+        """Its messages; what is missing or refused only now has failed the run."""
+        try:
+            yield from session.messages()
+        except (MissingError, InputError) as error:
+            raise RunError(f"{self._target.kind}: {error.message}") from error
+
+    def measure(self, on_interval: OnInterval) -> Measured:
+        self.read_back()
+        intervals: list[native.Interval] = []
+        health = result = None
+        done = 0
+        for message in self._messages:
+            match message:
+                case native.Interval():
+                    intervals.append(message)
+                    done += message.operations
+                    on_interval(done, (message.start_ms + message.length_ms) / 1000)
+                case native.Health():
+                    health = message
+                case native.Result():
+                    result = message
+        if result is None or health is None:
+            raise RunError(f"{self._target.kind} ended without a result")
+        if not result.state.checksum_ok:
+            faults = "; ".join(result.state.faults[:3]) or "the state check failed"
+            raise RunError(f"the data were wrong after the run: {faults}")
+        self._pages = result.memory.model_dump(exclude_none=True)
+        zeros = self._target.store.counted(result.counters)
+        self._measured = measured(result, health, intervals, zeros, self._times)
+        return self._measured
+
+    def evidence(self) -> Mapping[str, Any]:
+        assert self._measured is not None, "evidence is shown after the run was measured"
+        assert self._ready is not None
+        operations, store = self._measured.operations, self._target.store
+        seen = functions(self._library, store.functions, store.role) if store.functions else []
+        return {
+            **self._process,
+            "read_back": self._read_back,
+            "log": dict(self._ready.manifest.get("log", {})),
+            "memory": self._pages,
+            "counters": dict(self._measured.counters),
+            "executed": operations,
+            "operations": operations,
+            "functions": seen,
+        }
+
+    def stop(self) -> None:
+        """Ends it and removes its folder. Safe to call twice."""
+        begun, times = time.monotonic(), getattr(self, "_times", None)
+        self._left.close()
+        if times is not None:
+            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in times.items())
+            with self._log.open("a") as log:
+                log.write(f"assay: {spent}, stop {time.monotonic() - begun:.3f} s\n")
+            self._times = None
+
+
+@contextmanager
+def _folder(kind: str) -> Iterator[Path]:
+    """A folder of the run's own, which goes with it."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix=f"assay-{kind}-"))
+    except OSError as error:
+        raise MissingError(f"no folder for {kind} can be made: {error}", next_step=ROOM) from error
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def _watched(pid: int, folder: Path) -> Iterator[None]:
+    """Ends the process and removes its folder even if we are killed."""
+    watcher = subprocess.Popen(
+        ["sh", "-c", _WATCH, "sh", str(pid), str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        watcher.kill()
+        watcher.wait()
+        assert watcher.stdin is not None
+        watcher.stdin.close()
