@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from assay._units import parse_duration, parse_size
 
-Kind = Literal["choice", "count", "flag", "size", "duration", "number", "any"]
+Kind = Literal["choice", "count", "flag", "size", "duration", "number", "any", "words"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Parameter:
             "number": "a number",
             "choice": "a name",
             "any": "a text, a number, or true or false",
+            "words": 'a list of words, such as ["systemctl", "restart", "mariadb"]',
         }[self.kind]
         if self.low is not None and self.high is not None:
             return f"{words} from {self.low:.12g} to {self.high:.12g}"
@@ -60,6 +61,10 @@ class Parameter:
             return parse_size(value)
         if self.kind == "duration":
             return parse_duration(value)
+        if self.kind == "words":
+            if isinstance(value, list) and value and all(isinstance(w, str) for w in value):
+                return value
+            raise ValueError(f"{value!r} is not allowed for {self.name}: {self.allowed()}")
         wanted = {
             "count": int,
             "flag": bool,

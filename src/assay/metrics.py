@@ -59,10 +59,27 @@ _ALL = (
     Metric("contention", "fraction", "lower", False, "contended share of a lock's acquisitions"),
     Metric("waits_per_operation", "", "lower", True, "contended acquisitions per operation"),
     Metric("spins_per_operation", "", "lower", True, "spins while waiting per operation"),
+    Metric(
+        "acquisitions_per_operation",
+        "",
+        "lower",
+        True,
+        "times a lock was taken, contended or not",
+    ),
+    Metric("waited_per_operation", "ns", "lower", True, "time spent waiting, by event"),
     Metric("wait_share", "fraction", "lower", False, "share of CPU time spent waiting for a lock"),
 )
 METRICS: dict[str, Metric] = {m.name: m for m in _ALL}
-FAMILIES = frozenset({"contention", "waits_per_operation", "spins_per_operation", "wait_share"})
+FAMILIES = frozenset(
+    {
+        "acquisitions_per_operation",
+        "contention",
+        "spins_per_operation",
+        "wait_share",
+        "waited_per_operation",
+        "waits_per_operation",
+    }
+)
 
 
 def metric(name: str) -> Metric:

@@ -125,6 +125,50 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(tmp_path: Path, study, fake: Fake
     assert bundle.verdicts().stopped == ""
 
 
+def test_a_run_that_is_kept_as_the_study_is_stopped_is_in_its_verdicts(
+    tmp_path: Path, study, fake: FakeTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C between the line on the disk and its being taken in."""
+    append = Bundle.append
+
+    def stopping(bundle: Bundle, record):
+        kept = append(bundle, record)
+        if record.run == 5:
+            raise KeyboardInterrupt
+        return kept
+
+    monkeypatch.setattr(Bundle, "append", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        run_fake(tmp_path / "b", fake, study)
+    bundle = Bundle.open(tmp_path / "b")
+    assert bundle.verdicts().runs == 6
+    assert differences(bundle) == []
+
+
+def test_what_is_missing_in_the_middle_says_how_to_go_on(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """A disk that fills up, say: the bundle is kept, and resumed by its path."""
+
+    def full(number: int, measured):
+        if number == 4:
+            raise MissingError("no room", next_step="make room")
+        return measured
+
+    fake.script = full
+    with pytest.raises(MissingError) as caught:
+        run_fake(tmp_path / "b", fake, study)
+    assert caught.value.next_step == (
+        f"make room; then go on with `assay run --resume {tmp_path / 'b'}`"
+    )
+    assert fake.started == fake.stopped
+    fake.script = lambda number, measured: measured
+    targets, clocks = {"engine": fake}, fake.clock.clocks()
+    bundle = Bundle.open(tmp_path / "b")
+    run(bundle, targets=targets, clocks=clocks)
+    assert differences(bundle) == []
+
+
 def test_a_throttled_client_voids_its_block_which_is_run_again(
     tmp_path: Path, study, fake: FakeTarget
 ) -> None:

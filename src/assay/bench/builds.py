@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
+from assay._digest import file_digest
 from assay._errors import BundleError, MissingError
 from assay.builds import RECIPES, Recipe
-from assay.changes import Level
+from assay.changes import Level, image_of
 from assay.changes.witness import Every, Executable
-from assay.study import Absent, Factor, Plan, PlannedBuild, Study, planned_builds
+from assay.study import Absent, Factor, Plan, PlannedBuild, PlannedServer, Study, planned_builds
+from assay.targets import Target
+from assay.targets.served.target import ServedTarget
 
 
 def with_builds(study: Study, recipes: Mapping[str, Recipe] = RECIPES) -> Study:
@@ -52,6 +56,39 @@ def as_planned(study: Study, plan: Plan, recipes: Mapping[str, Recipe] = RECIPES
                 next_step="start the study anew",
             )
     return study
+
+
+def servers_of(study: Study, targets: Mapping[str, Target]) -> list[PlannedServer]:
+    """Executables that a study runs and did not make: real servers, and levels that name a file."""
+    found = []
+    private = (c.target for c in study.cases if c.settings.get("attach") is None)
+    for kind in dict.fromkeys(private):
+        target = targets[kind]
+        if isinstance(target, ServedTarget):
+            sha256, version = target.identity()
+            found.append(PlannedServer(of=f"target {kind}", sha256=sha256, version=version))
+    for factor in study.factors.values():
+        for name, level in factor.levels.items():
+            binary = level.application.binary
+            if binary is not None and level.application.build is None:
+                image = image_of(Path(binary))
+                of, sha256 = f"{factor.name}={name}", file_digest(image) if image else ""
+                found.append(PlannedServer(of=of, sha256=sha256, version=Path(binary).name))
+    return found
+
+
+def require_same_servers(study: Study, plan: Plan, targets: Mapping[str, Target]) -> None:
+    """BundleError if an executable is not the one that the study began with."""
+    now = {server.of: server for server in servers_of(study, targets)}
+    for then in plan.servers:
+        found = now.get(then.of)
+        if found is None or found.sha256 != then.sha256:
+            shown = f"{found.version} ({found.sha256[:12]})" if found else "not here"
+            raise BundleError(
+                f"{then.of} is not the server that the study began with: "
+                f"{then.version} ({then.sha256[:12]}) became {shown}",
+                next_step="put it back, or start the study anew",
+            )
 
 
 def _made(level: Level, recipes: Mapping[str, Recipe]) -> Level:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from assay._digest import digest
-from assay._errors import BundleError, InputError, VoidError
-from assay.bench.builds import as_planned
+from assay._errors import BundleError, InputError, MissingError, VoidError
+from assay.bench.builds import as_planned, require_same_servers, servers_of
 from assay.bench.host_values import HOST
 from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
@@ -71,6 +71,7 @@ def prepare(
         full=full,
         cpus=facts["cpus"],
         pilot=piloted,
+        servers=servers_of(fitted, targets),
     )
     return Bundle.create(folder, study.text, plan, dict(facts))
 
@@ -138,7 +139,12 @@ class _Runner:
             why = self.replay.stopped
         except (KeyboardInterrupt, Stopped):
             why = STOPPED_BY_USER
+            # The last run may have been kept, and not been taken in.
+            self.replay = replayed(self.bundle)
             self.replay.stop(why)
+        except MissingError as error:
+            error.next_step += f"; then go on with `assay run --resume {self.bundle.folder}`"
+            raise
         verdicts = verdicts_of(self.replay)
         self.bundle.write_verdicts(verdicts)
         self.watcher.finished(self.replay, why)
@@ -201,4 +207,5 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
             f"{bundle.folder}: this version of Assay makes other arms of its study",
             next_step=f"finish it with Assay {plan.version}",
         )
+    require_same_servers(study, plan, targets)
     return replace(as_planned(study, plan), warmup_s=plan.warmup_s, window_s=plan.window_s)

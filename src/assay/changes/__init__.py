@@ -15,7 +15,7 @@ from assay.changes.declaration import (
     Prediction,
     lacking,
 )
-from assay.changes.generic import GENERIC, applied_values, generic_change
+from assay.changes.generic import GENERIC, applied_values, generic_change, image_of
 from assay.changes.witness import Evidence, Held, Witness
 
 __all__ = [
@@ -38,5 +38,6 @@ __all__ = [
     "applied_values",
     "find",
     "generic_change",
+    "image_of",
     "lacking",
 ]

@@ -6,6 +6,7 @@ the witness that its kind allows.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,9 @@ def _binary(factor: str, key: str | None, levels: Mapping[str, Any], base: Path)
     made: dict[str, Level] = {}
     digests: dict[str, str | None] = {}
     for name, value in levels.items():
-        path = (base / value).resolve() if isinstance(value, str) else None
-        image = path if path is None or path.is_file() else _largest_library(path)
+        # Links stay: some programs go by the name that they are called by.
+        path = Path(os.path.abspath(base / value)) if isinstance(value, str) else None
+        image = None if path is None else image_of(path)
         if value is not None and image is None:
             raise ValueError(f"factor {factor}: {value!r} is not a file, nor holds a library")
         made[name] = Level(name, Application(binary=str(path) if path else None))
@@ -92,9 +94,12 @@ def _binary(factor: str, key: str | None, levels: Mapping[str, Any], base: Path)
     return made, Executable(digests)
 
 
-def _largest_library(folder: Path) -> Path | None:
-    """What tells folders of one package apart (`pip install --target`): its own shared library."""
-    found = (p for p in folder.rglob("*.so") if p.is_file())
+def image_of(path: Path) -> Path | None:
+    """The file that tells builds apart: itself, or of a folder (`pip install --target`) its own
+    shared library, the largest; None if there is none."""
+    if path.is_file():
+        return path
+    found = (p for p in path.rglob("*.so") if p.is_file())
     return max(found, key=lambda p: p.stat().st_size, default=None)
 
 

@@ -19,7 +19,10 @@ METHODS = ("fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_
 HANDLING = ("one-thread-per-connection", "pool-of-threads")
 
 UPDATES = frozenset(
-    {"oltp-read-write", "oltp-update-index", "oltp-update-non-index", "ycsb", "tpcc"}
+    {
+        *("oltp-read-write", "oltp-update-index", "oltp-update-non-index"),
+        *("ycsb", "tpcc", "trade-desk"),
+    }
 )
 """Workloads that write a log."""
 
@@ -158,7 +161,7 @@ MARIADB_CHANGES = (
     ),
     part(
         "mariadb.performance_schema",
-        "waits for locks are counted and timed: what looking costs",
+        "acquisitions of locks are counted and timed: what looking costs",
         MARIADB,
         "performance_schema",
         SWITCH,
@@ -166,7 +169,7 @@ MARIADB_CHANGES = (
         on="on",
         witness=ReadBack(),
         effort="A",
-        dose=Dose("waits", "waits that were counted per operation"),
+        dose=Dose("waits", "acquisitions of locks that were counted per operation"),
         signature=(Prediction("cpu_per_operation", "up"),),
     ),
     number(

@@ -17,7 +17,10 @@ COMMITS = ("off", "local", "on")
 PAGES = {"2MB": 2 << 20, "1GB": 1 << 30}
 
 UPDATES = frozenset(
-    {"oltp-read-write", "oltp-update-index", "oltp-update-non-index", "ycsb", "tpcc"}
+    {
+        *("oltp-read-write", "oltp-update-index", "oltp-update-non-index"),
+        *("ycsb", "tpcc", "trade-desk"),
+    }
 )
 """Workloads that write a log."""
 
@@ -145,6 +148,25 @@ POSTGRESQL_CHANGES = (
         off="64kB",
         on="16MB",
         dose=Dose("wal_buffers_full", "waits for room per operation"),
+    ),
+    Change(
+        "postgresql.wait_sampling",
+        "who looks at what statements wait for: nobody, Assay ten times a second, or the extension "
+        "pg_wait_sampling a hundred times: what looking costs",
+        POSTGRESQL,
+        {
+            "off": Level("off", Application({"wait_samples": 0})),
+            "assay": Level("assay", Application({"wait_samples": 10})),
+            "extension": Level(
+                "extension",
+                Application({"wait_samples": 0, "shared_preload_libraries": "pg_wait_sampling"}),
+            ),
+        },
+        "off",
+        "assay",
+        ReadBack(),
+        "A",
+        signature=(Prediction("cpu_per_operation", "up"),),
     ),
     number(
         "postgresql.placebo",

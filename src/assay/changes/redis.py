@@ -1,6 +1,7 @@
 """Changes of Redis: threads for sockets, huge pages, the append-only file, defragmentation.
 
-Source: redis.conf of Redis 7.0, which says of each setting what it does and costs.
+Source: redis.conf of Redis 7.0, which says of each setting what it does and costs. Valkey has no
+setting of who reads from sockets: its threads do, where there is enough to do for them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from assay.changes.making import levels, part
 from assay.changes.witness import Counted, Every, ProcessShows, ReadBack
 
 REDIS = frozenset({"redis"})
+VALKEY = frozenset({"valkey"})
+BOTH = REDIS | VALKEY
+"""Valkey has kept what most of these changes switch, by the same names."""
+
 WRITES = frozenset({"redis-set", "ycsb"})
 """Workloads that write, without which nothing reaches a log."""
 
 THREADS = ("1", "2", "3", "4", "6", "8")
+THREADS_SEEN = ProcessShows({n: {"threads.io_thd_": int(n) - 1} for n in THREADS})
 
 
 def _threads(name: str) -> Level:
@@ -33,9 +39,22 @@ REDIS_CHANGES = (
         MappingProxyType({n: _threads(n) for n in THREADS}),
         "1",
         "2",
-        Every(
-            (ReadBack(), ProcessShows({n: {"threads.io_thd_": int(n) - 1} for n in THREADS})),
+        Every((ReadBack(), THREADS_SEEN)),
+        "B",
+        Dose("io_threaded_reads_processed", "reads by I/O threads per operation"),
+        signature=(
+            Prediction("throughput", "up"),
+            Prediction("cpu_per_operation", "up"),
         ),
+    ),
+    Change(
+        "valkey.io_threads",
+        "threads that read from and write to sockets; commands stay with one",
+        VALKEY,
+        levels("io-threads", {n: int(n) for n in THREADS}),
+        "1",
+        "2",
+        Every((ReadBack(), THREADS_SEEN)),
         "B",
         Dose("io_threaded_reads_processed", "reads by I/O threads per operation"),
         signature=(
@@ -46,7 +65,7 @@ REDIS_CHANGES = (
     part(
         "redis.thp",
         "whether the kernel may give Redis transparent huge pages, where it does so for all",
-        REDIS,
+        BOTH,
         "disable-thp",
         {"off": "yes", "on": "no"},
         off="off",
@@ -63,7 +82,7 @@ REDIS_CHANGES = (
     Change(
         "redis.appendfsync",
         "how often the append-only file is forced to the disk; none is without the file",
-        REDIS,
+        BOTH,
         MappingProxyType(
             {"none": Level("none", Application({"appendonly": "no"}))}
             | {
@@ -81,7 +100,7 @@ REDIS_CHANGES = (
     Change(
         "redis.activedefrag",
         "memory is moved together while commands run",
-        REDIS,
+        BOTH,
         levels("activedefrag", {"off": "no", "on": "yes"}),
         "off",
         "on",

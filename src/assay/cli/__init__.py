@@ -11,6 +11,9 @@ from assay.cli import decide, host, list_, load, pilot, report, run, serve, show
 from assay.cli._output import complain, story
 from assay.host.transaction import recover
 from assay.host.tree import Tree
+from assay.targets import TARGETS
+from assay.targets.served.attached_settings import restore_abandoned
+from assay.targets.served.target import ServedTarget
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,10 +31,14 @@ for command in (run, pilot, show, report, verify, decide, load, serve, list_, ho
 
 @app.callback()
 def _put_in_order() -> None:
-    """What a killed `assay` left of its changes to this host is taken back first."""
+    """What a killed `assay` left of its changes to this host or a running server is taken back
+    first; where that fails it is said, and tried again next time."""
+    kinds = {t.kind: t.adapter.attachable for t in TARGETS.values() if isinstance(t, ServedTarget)}
     try:
         for found in recover(Tree()):
             story().print(f"taken back: host transaction {found.name}, which was cut short or over")
+        for line in restore_abandoned({k: a for k, a in kinds.items() if a is not None}):
+            story().print(line, style="dim")
     except AssayError as error:
         complain(error.message, error.next_step)
 

@@ -15,6 +15,7 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.report import Line
 from assay.study import shipped
 from assay.targets import TARGETS, Target
+from assay.targets.served.attach import ATTACH
 from assay.targets.served.load import CLIENT
 from assay.targets.served.target import AnySetting, ServedTarget
 from assay.targets.stored.target import StoredTarget
@@ -109,11 +110,13 @@ def _of_served(target: Target) -> dict[str, Any]:
 
 
 def _told(target: Target) -> dict[str, Parameter]:
-    """The settings that are listed: of a real server or store, which has hundreds, Assay's own."""
+    """The settings that are listed: of a real server or store, which has hundreds, those of the
+    load, of attaching, and Assay's own."""
     if isinstance(target, StoredTarget):
         return dict(target.ours)
     if isinstance(target, ServedTarget):
-        return {**CLIENT, **by_name(target.adapter.compound)}
+        of_load = {n: p for n, p in target.settings.items() if n in CLIENT or n in ATTACH}
+        return {**of_load, **by_name(target.adapter.compound)}
     return dict(target.settings)
 
 

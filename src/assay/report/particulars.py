@@ -14,6 +14,7 @@ from assay._units import format_duration, format_quantity
 from assay.metrics import metric
 from assay.record import RunRecord
 from assay.study import Plan
+from assay.study.plan import PlannedCase
 from assay.verdict.rows import Verdicts
 from assay.verdict.rule import percent
 from assay.verdict.sequence import extended
@@ -54,7 +55,7 @@ def plan_pairs(plan: Plan, verdicts: Verdicts, runs: Sequence[RunRecord]) -> Pai
     pairs = [
         ("primary metric", f"{plan.primary}: {primary.text}, {primary.better} is better"),
         ("design", DESIGNS.get(plan.design, plan.design)),
-        ("cases", "; ".join(f"{c.name}: {c.workload} on {c.target}" for c in plan.cases)),
+        ("cases", "; ".join(map(_case, plan.cases))),
         ("blocks", f"{_blocks(plan, verdicts)}; {verdicts.runs} runs"),
         ("size", _size_text(plan, verdicts)),
         ("extension", _extension(verdicts)),
@@ -69,6 +70,12 @@ def plan_pairs(plan: Plan, verdicts: Verdicts, runs: Sequence[RunRecord]) -> Pai
     if plan.source:
         pairs.insert(0, ("where the study comes from", plan.source))
     return pairs
+
+
+def _case(case: PlannedCase) -> str:
+    """What ran on what, and on whose."""
+    where = f", attached at {case.attached}, not private" if case.attached else ""
+    return f"{case.name}: {case.workload} on {case.target}{where}"
 
 
 def rule_pairs(plan: Plan) -> Pairs:

@@ -7,6 +7,7 @@ from assay.study.pilot import AUTO_TIMES, PilotedArm, PilotedCase, PlannedPilot
 from assay.study.plan import (
     Plan,
     PlannedBuild,
+    PlannedServer,
     Slot,
     block_order,
     make_plan,
@@ -28,6 +29,7 @@ __all__ = [
     "Plan",
     "PlannedBuild",
     "PlannedPilot",
+    "PlannedServer",
     "Slot",
     "Study",
     "arms",

@@ -49,6 +49,8 @@ class PlannedCase(Planned):
     target: str
     workload: str
     stand_in: str | None
+    attached: str = ""
+    """The address of a server that ran already, and was not private; empty for one of ours."""
 
 
 class PlannedAbsent(Planned):
@@ -69,6 +71,15 @@ class PlannedBuild(Planned):
     source_sha256: str
     compiler: str
     flags: str
+
+
+class PlannedServer(Planned):
+    """An executable that was here already: whose it is ("target redis", "factor=level"), and what
+    it was."""
+
+    of: str
+    sha256: str
+    version: str
 
 
 class Slot(Planned):
@@ -112,6 +123,7 @@ class Plan(Planned):
     schedule: list[list[Slot]]
     pilot: PlannedPilot | None = None
     builds: list[PlannedBuild] = []
+    servers: list[PlannedServer] = []
 
     @property
     def runs_budget_s(self) -> float:
@@ -173,6 +185,7 @@ def make_plan(
     full: bool,
     cpus: int,
     pilot: PlannedPilot | None = None,
+    servers: list[PlannedServer] | None = None,
 ) -> Plan:
     """The plan of a study: its arms and the order of every block."""
     made = arms(study)
@@ -212,7 +225,11 @@ def make_plan(
         },
         cases=[
             PlannedCase(
-                name=c.name, target=c.target, workload=c.workload, stand_in=stand_ins[c.target]
+                name=c.name,
+                target=c.target,
+                workload=c.workload,
+                stand_in=stand_ins[c.target],
+                attached=str(c.settings.get("attach") or ""),
             )
             for c in study.cases
         ],
@@ -225,4 +242,5 @@ def make_plan(
         absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
         schedule=[block_order(seed, block, 0, slots) for block in range(blocks)],
         builds=planned_builds(study),
+        servers=servers or [],
     )

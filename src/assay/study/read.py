@@ -36,6 +36,7 @@ from assay.study.phases import least_runs
 from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
 from assay.study.rules import design_mistakes
 from assay.targets import TARGETS, Target
+from assay.targets.served.load import CLIENT
 from assay.workloads import WORKLOADS
 
 
@@ -201,7 +202,9 @@ class _Reader:
         defaults: Mapping[str, Any] = MappingProxyType({}),
     ) -> dict[str, Any]:
         # Without a default it is the server's own business until it is given.
-        defined = {name: p.default for name, p in known.items() if p.default is not None}
+        # And of a server that already runs all settings are, but the load's.
+        mine = known if "attach" not in section.further else CLIENT
+        defined = {name: p.default for name, p in mine.items() if p.default is not None}
         values = defined | dict(defaults)
         for key, written in section.further.items():
             if key not in known:

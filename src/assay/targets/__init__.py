@@ -16,8 +16,9 @@ from assay.targets.rocksdb import ROCKSDB
 from assay.targets.served.target import ServedTarget
 from assay.targets.sqlite import SQLITE
 from assay.targets.stored.target import StoredTarget
+from assay.targets.valkey import VALKEY
 
-_SERVED = (REDIS, NGINX, MARIADB, POSTGRESQL, DUCKDB, CHDB)
+_SERVED = (REDIS, VALKEY, NGINX, MARIADB, POSTGRESQL, DUCKDB, CHDB)
 _STORED = (ROCKSDB, SQLITE)
 _ALL = (ENGINE, MICRO, *map(ServedTarget, _SERVED), *map(StoredTarget, _STORED))
 TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assay._parameters import Parameter, by_name
+from assay.targets.attached_sql import REPORTED_AS, AttachedMariaDb
 from assay.targets.pools import lacking_pages
 from assay.targets.served.adapter import Adapter, Ask, Place, Program
 from assay.targets.served.load import SQL_WORKLOADS
@@ -92,10 +93,24 @@ _LARGE: Mapping[str, int] = MappingProxyType(
 )
 """What lies in large pages where they are asked for, and how much by default."""
 
-REPORTED_AS = {"transaction_isolation": "tx_isolation", "transaction_read_only": "tx_read_only"}
 PATIENCE = "60"
 """Seconds."""
 WAITS = "wait/synch/%=ON"
+ALL, WAITED = "all", "waited_per_operation"
+LOCKS = (
+    ALL,
+    *(
+        f"innodb/{name}"
+        for name in (
+            *("buf_pool_mutex", "flush_list_mutex", "lock_wait_mutex", "trx_sys_mutex"),
+            *("fil_system_mutex", "btr_search_latch", "lock_latch", "trx_rseg_latch"),
+            *("fil_space_latch", "dict_operation_lock", "trx_purge_latch", "index_tree_rw_lock"),
+        )
+    ),
+    *("sql/LOCK_table_cache", "sql/MDL_lock::rwlock", "sql/THD::LOCK_thd_data"),
+)
+"""Locks that a study may name: those of InnoDB and the server that loads on tables go through. The
+latch of the redo log is not instrumented."""
 
 _OPTION = re.compile(r"^  (?:-\w, )?--([A-Za-z0-9-]+)(\S*)[ \n](.*?)(?=^  -|\Z)", re.M | re.S)
 _VALUE = re.compile(r"^([A-Za-z0-9-]+) +(.*)$", re.M)
@@ -133,6 +148,8 @@ class MariaDb(Adapter):
     programs = (SERVER, INSTALL, CLIENT)
     workloads = SQL_WORKLOADS
     shaping = SHAPING
+    lock_classes = LOCKS
+    attachable = AttachedMariaDb()
     refuses_root = True
 
     def settings(self, binary: Path | None) -> Mapping[str, Parameter]:
@@ -240,6 +257,22 @@ class MariaDb(Adapter):
             found[f"wait_ps.{name}"] = float(time or 0)
         return found
 
+    def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
+        """Of each lock its acquisitions, and the time to get it, which is short where nobody had
+        it: that grows with contention, where the number does not. Conditions are left out, as
+        threads without work wait for them too."""
+        kinds = {"waits.": ("acquisitions_per_operation", 1.0), "wait_ps.": (WAITED, 1e-3)}
+        found: dict[str, dict[str, float]] = {}
+        for prefix, (family, scale) in kinds.items():
+            named = {
+                n.removeprefix(f"{prefix}wait/synch/"): v * scale
+                for n, v in counted.items()
+                if n.startswith(f"{prefix}wait/synch/")
+            }
+            if named:
+                found[family] = _by_lock(named)
+        return found
+
     def is_fatal(self, log: str) -> str:
         """It says that it aborts after it said why."""
         errors = [line.strip() for line in log.splitlines() if "[ERROR]" in line]
@@ -247,6 +280,17 @@ class MariaDb(Adapter):
 
 
 MARIADB = MariaDb()
+
+
+def _by_lock(named: Mapping[str, float]) -> dict[str, float]:
+    """Totals by lock, whatever kind of lock it is; those that were not used are 0."""
+    found = dict.fromkeys(LOCKS, 0.0)
+    for name, value in named.items():
+        kind, _, lock = name.partition("/")
+        if kind != "cond":
+            found[lock] = found.get(lock, 0.0) + value
+            found[ALL] += value
+    return found
 
 
 def socket(place: Place) -> Path:

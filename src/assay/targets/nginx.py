@@ -116,6 +116,7 @@ class Nginx(Adapter):
     orphan_signal = signal.SIGTERM
     """Workers outlive a master that is killed, so it must be told."""
     functions: Mapping[str, tuple[str, ...]] = {"lock_wait": FUNCTIONS}
+    lock_classes = ("all", *ZONE_LOCKS, *LIMIT_LOCKS)
 
     def __init__(self) -> None:
         self._probes: dict[Path, Probes] = {}
@@ -185,6 +186,15 @@ class Nginx(Adapter):
         probes = self._probes.get(ask.place.folder)
         found = probes.counts() if probes else {}
         return found | stub_status(ask(STATUS)[0][0][0] or "")
+
+    def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
+        """Rounds of waiting by lock function, where the kernel counts them."""
+        rounds = {
+            name.removeprefix("contended."): value
+            for name, value in counted.items()
+            if name.startswith("contended.")
+        }
+        return {"waits_per_operation": {"all": sum(rounds.values()), **rounds}} if rounds else {}
 
     def is_fatal(self, log: str) -> str:
         """The first line at level `emerg`; a port in use is tried again by nginx, then fatal."""

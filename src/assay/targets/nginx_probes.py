@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 ONLINE = Path("/sys/devices/system/cpu/online")
@@ -65,6 +66,12 @@ class Probes:
 
 def slow_paths(binary: Path, functions: Sequence[str]) -> dict[str, int]:
     """Where each of these lock functions begins to wait, as offsets in the file."""
+    return dict(_slow_paths(binary, binary.stat().st_mtime_ns, tuple(functions)))
+
+
+@lru_cache(maxsize=32)
+def _slow_paths(binary: Path, modified_ns: int, functions: tuple[str, ...]) -> dict[str, int]:
+    """The same, looked up once for each file: disassembling takes a while."""
     objdump = shutil.which("objdump")
     if objdump is None:
         return {}

@@ -7,24 +7,29 @@ developers of PostgreSQL set is not described, and so not known here.
 
 `data_checksums` is no setting of the server: it is how the data are. Here it is
 one, put into the stopped copy by `pg_checksums` before the start, so that the
-same data are run with checksums and without.
+same data are run with checksums and without. `wait_samples` is none either: it is
+how often Assay looks at what statements wait for (`postgresql_waits`).
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from assay._parameters import Parameter, by_name
+from assay.targets.attached_sql import AttachedPostgreSql
 from assay.targets.pools import lacking_pages
+from assay.targets.postgresql_waits import EVENTS, Sampler
 from assay.targets.served.adapter import Adapter, Ask, Place, Program
 from assay.targets.served.load import SQL_WORKLOADS
 from assay.targets.spelling import BYTES, MICROSECONDS, ServerSetting, quantity, truth
@@ -58,6 +63,9 @@ OWNED = frozenset(
 )
 SHAPING = frozenset({"default_table_access_method", "default_toast_compression"})
 STATEMENTS = "pg_stat_statements"
+WAIT_SAMPLES = "wait_samples"
+WAIT_SAMPLING = "pg_wait_sampling"
+PRELOADED = "shared_preload_libraries"
 DATABASE = "postgres"
 """The one that is there from the first start on."""
 
@@ -67,7 +75,8 @@ CREATE EXTENSION {STATEMENTS}; END IF; END $$"""
 
 _REFUSED = re.compile(r'LOG: +\S+?(?: (\S+))? is outside the valid range for parameter "(\w+)"')
 _WORDS = re.compile(r'parameter "(\w+)": "\?"\n.*?HINT: +Available values: (.*?)\.$', re.M)
-_FATAL = re.compile(r"(?:FATAL|PANIC): +(.*)")
+_FATAL = re.compile(r"(?:FATAL|PANIC): +(.*)(?:\n.*?DETAIL: +(.*))?")
+_BIND = re.compile(r"LOG: +(could not bind .*)")
 _PASSING = ("the database system is", "sorry, too many clients", "terminating", "remaining conn")
 
 _COUNTERS = (
@@ -77,6 +86,12 @@ _COUNTERS = (
 _COMPILED = (
     "SELECT 'jit_functions', coalesce(sum((to_jsonb(s) ->> 'jit_functions')::numeric), 0) "
     f"FROM {STATEMENTS} s"
+)
+_PROFILE = (
+    "SELECT 'wait_ns.' || event_type || '/' || event, 1e6 * sum(count) * "
+    "current_setting('pg_wait_sampling.profile_period')::int FROM pg_wait_sampling_profile "
+    "WHERE event_type NOT IN ('Activity', 'Client', 'Timeout') GROUP BY event_type, event "
+    "UNION ALL SELECT 'wait_samplers', 0"
 )
 _VIEWS = (
     "pg_stat_wal",
@@ -94,6 +109,8 @@ class PostgreSql(Adapter):
     programs = (SERVER, INITDB, CHECKSUMS, CONTROL, CLIENT)
     workloads = SQL_WORKLOADS
     shaping = SHAPING
+    lock_classes = EVENTS
+    attachable = AttachedPostgreSql()
     refuses_root = True
     ping = "SELECT 1"
     stop_signal = signal.SIGINT  # SIGTERM would wait for clients that are still connected
@@ -126,7 +143,12 @@ class PostgreSql(Adapter):
         return [[program, verb, "--no-sync", "-D", str(place.folder / "data")]]
 
     def lacks(self, settings: Mapping[str, Any]) -> tuple[str, str] | None:
-        """With huge_pages = on the server would not start; with try it goes on without."""
+        """With huge_pages = on the server would not start; with try it goes on without. Nor would
+        it without a library that it is to load."""
+        libraries = str(settings.get(PRELOADED) or "")
+        absent = [lib for lib in re.split(r"[,\s]+", libraries) if lib and _is_absent(lib)]
+        if absent:
+            return f"the library {absent[0]} is not here", _package_of(absent[0])
         if str(settings.get("huge_pages")).lower() not in ("on", "true"):
             return None
         buffers = settings.get("shared_buffers")
@@ -136,7 +158,8 @@ class PostgreSql(Adapter):
 
     def command(self, place: Place, settings: Mapping[str, Any]) -> list[str]:
         given = {**BASE, **{n: v for n, v in settings.items() if v is not None}}
-        given.pop("data_checksums", None)
+        for ours in ("data_checksums", WAIT_SAMPLES):
+            given.pop(ours, None)
         known = self.settings(place.binary)
         where = ["-D", str(place.folder / "data"), "-k", str(place.folder)]
         options = [f"{name}={known[name].told(value)}" for name, value in given.items()]
@@ -163,6 +186,10 @@ class PostgreSql(Adapter):
             told = reported.get(name)
             if given is not None and told is not None and name in known:
                 found[name] = given if known[name].is_same(given, told) else told
+        if WAIT_SAMPLES in settings:
+            found[WAIT_SAMPLES] = settings[WAIT_SAMPLES]  # it is ours, not the server's
+        if WAIT_SAMPLING in reported[PRELOADED]:
+            ask(f"CREATE EXTENSION IF NOT EXISTS {WAIT_SAMPLING}")
         found["pool_bytes"] = int(known["shared_buffers"].meaning(reported["shared_buffers"]))
         return found
 
@@ -173,19 +200,53 @@ class PostgreSql(Adapter):
         asks = [_COUNTERS.format(view=view) for view in _VIEWS]
         *views, loaded = ask(*asks, "SHOW shared_preload_libraries")
         rows = [row for view in views for row in view]
-        if STATEMENTS in (loaded[0][0] or ""):
-            (compiled,) = ask(_COMPILED)
-            rows += compiled
+        libraries = loaded[0][0] or ""
+        further = [_COMPILED] if STATEMENTS in libraries else []
+        further += [_PROFILE] if WAIT_SAMPLING in libraries else []
+        if further:
+            rows += [row for answer in ask(*further) for row in answer]
         found = {name: float(value) for name, value in rows if name and value is not None}
         return found | {
             "pages.read": found["blks_read"],
             "pages.written": sum(found.get(name, 0.0) for name in _WRITTEN),
         }
 
+    def watch(self, place: Place, settings: Mapping[str, Any]) -> Sampler | None:
+        """Ours, unless the server's own extension looks."""
+        per_s = settings.get(WAIT_SAMPLES) or 0
+        if not per_s or WAIT_SAMPLING in str(settings.get(PRELOADED) or ""):
+            return None
+        return Sampler(place.folder / f".s.PGSQL.{place.port}", "load", DATABASE, per_s)
+
+    def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
+        """Time that statements spent waiting, by event, as samples tell it."""
+        if "wait_samplers" not in counted and "wait_samples" not in counted:
+            return {}
+        named = {
+            name.removeprefix("wait_ns."): value
+            for name, value in counted.items()
+            if name.startswith("wait_ns.")
+        }
+        whole = {**dict.fromkeys(EVENTS, 0.0), **named, "all": sum(named.values())}
+        return {"waited_per_operation": whole}
+
     def is_fatal(self, log: str) -> str:
-        """Its first fatal message that is not one to a client that came too early."""
-        found = (m[1] for m in _FATAL.finditer(log))
-        return next((line for line in found if not line.startswith(_PASSING)), "")
+        """Its first fatal message that is not one to a client that came too early, and what it says
+        of it; that a port is taken is told before that."""
+        found = (m for m in _FATAL.finditer(log) if not m[1].startswith(_PASSING))
+        fatal = next(found, None)
+        if fatal is None:
+            return ""
+        return "; ".join(part for part in (*_BIND.findall(log), *fatal.groups()) if part)
+
+    def tidy(self, place: Place) -> None:
+        """A segment of shared memory, which stays if the server was killed; then its lock file is
+        still there, and names it."""
+        with suppress(OSError, ValueError, IndexError):
+            key, number = (place.folder / "data/postmaster.pid").read_text().splitlines()[6].split()
+            rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+            if [key, number] in [row.split()[:2] for row in rows]:
+                ctypes.CDLL(None).shmctl(int(number), 0, None)  # 0 is IPC_RMID
 
 
 POSTGRESQL = PostgreSql()
@@ -224,7 +285,27 @@ def _settings(binary: Path, identity: tuple[int, ...]) -> Mapping[str, Parameter
     units, words = _asked(binary, rows)
     found = [_setting(row, units.get(row[0]), words.get(row[0], ())) for row in rows]
     sums = "checksums of data pages, put into the stopped data by pg_checksums before the start"
-    return MappingProxyType(by_name([*found, ServerSetting("data_checksums", "flag", sums)]))
+    looks = "looks a second at what statements wait for, by a connection of Assay's own; 0 is none"
+    ours = (
+        ServerSetting("data_checksums", "flag", sums),
+        Parameter(WAIT_SAMPLES, "count", looks, 0, low=0, high=100),
+    )
+    return MappingProxyType(by_name([*found, *ours]))
+
+
+def _is_absent(library: str) -> bool:
+    """Whether a library is not where those of this server are; False where that is not known."""
+    binary = SERVER.find()
+    folder = binary.resolve().parent.parent / "lib" if binary else Path("/")
+    known = (folder / "plpgsql.so").exists()
+    return known and "/" not in library and not (folder / f"{library}.so").exists()
+
+
+def _package_of(library: str) -> str:
+    """The command that gets a library, as Debian names its packages."""
+    binary = SERVER.find()
+    version = binary.resolve().parent.parent.name if binary else "15"
+    return f"sudo apt-get install postgresql-{version}-{library.replace('_', '-')}"
 
 
 def _asked(binary: Path, rows: list[list[str]]) -> tuple[dict[str, str], dict[str, tuple]]:

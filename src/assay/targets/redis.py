@@ -23,6 +23,7 @@ from assay._digest import file_digest
 from assay._errors import AssayError, RunError
 from assay._parameters import Parameter, by_name
 from assay._units import parse_size
+from assay.targets.attached_redis import AttachedRedis
 from assay.targets.served.adapter import Adapter, Ask, Place, Program
 from assay.targets.served.process import Process
 from assay.targets.served.store import cache
@@ -66,14 +67,15 @@ class Redis(Adapter):
     shaping = frozenset({"appendonly", "appendfilename", "appenddirname", "dbfilename"})
     ping = "PING"
     settle = ("SAVE",)
+    attachable = AttachedRedis()
 
     def settings(self, binary: Path | None) -> Mapping[str, Parameter]:
         if binary is None:
             return {}
-        known = _known(binary, binary.stat().st_mtime_ns)
+        known, name_of = _known(binary, binary.stat().st_mtime_ns), self.programs[0].name
         return MappingProxyType(
             by_name(
-                Parameter(name, "any", f"redis-server has {value or 'nothing'!s} by default")
+                Parameter(name, "any", f"{name_of} has {value or 'nothing'!s} by default")
                 for name, value in known.items()
                 if name not in OURS
             )
@@ -92,7 +94,7 @@ class Redis(Adapter):
             with _private(binary, settings):
                 return None
         except RunError as error:
-            return error.message, "take another value, or another build of redis-server"
+            return error.message, f"take another value, or another build of {self.programs[0].name}"
 
     def make(self, place: Place, settings: Mapping[str, Any]) -> list[list[str]]:
         return [["mkdir", str(place.folder / "data")]]

@@ -1,7 +1,8 @@
 """Trade-desk: users trade instruments, with dials for catalogue contention and reports.
 
 Assay's own design, modelled on what can be inferred from the trading simulation
-of a published SAP ASE study; it is not that simulation.
+of a published SAP ASE study; it is not that simulation. On a real server the users
+are the connections of the load, and temporary tables are real ones.
 """
 
 from __future__ import annotations
@@ -61,4 +62,8 @@ TRADE_DESK = Workload(
         )
     ),
     settings={"index": "latched", "cc": "no-wait"},
+    only={
+        name: frozenset({"engine"})
+        for name in ("users", "report_share", "report_rows", "transactions")
+    },
 )

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from assay._parameters import Parameter
 from assay.native import Rows
+from assay.targets.served.attach import Attachable
 
 DAEMONS = "/usr/local/sbin:/usr/sbin:/sbin"
 """Folders of servers that a user's path may lack."""
@@ -76,6 +77,14 @@ class Ask(Protocol):
     def __call__(self, *asks: str) -> list[Rows]: ...
 
 
+class Watch(Protocol):
+    """Looks at a server meanwhile."""
+
+    def stop(self) -> dict[str, float]:
+        """Counters of what was seen, once it has ended. Safe to call twice, and in any state."""
+        ...
+
+
 class Adapter(Protocol):
     """One kind of server."""
 
@@ -93,6 +102,10 @@ class Adapter(Protocol):
     """Asks after which prepared data lie on the disk; none where an orderly end sees to it."""
     loads: Mapping[str, str] = {}
     """What `assay load` calls a workload, where that is another name."""
+    lock_classes: tuple[str, ...] = ()
+    """What is waited for: members of the families of metrics that `waits` gives."""
+    attachable: Attachable | None = None
+    """What can be done to one that already runs; None if Assay must start it."""
     functions: Mapping[str, tuple[str, ...]] = {}
     """Functions of the executable whose census is evidence, by the role in which witnesses know
     them."""
@@ -104,7 +117,8 @@ class Adapter(Protocol):
     stop_signal: signal.Signals = signal.SIGTERM
     """What ends it in order, whoever is still connected."""
     orphan_signal: signal.Signals = signal.SIGKILL
-    """What it gets when its parent dies: it must end at once and leave nothing behind."""
+    """What it gets when its parent dies, and when its data are thrown away: it must end at once and
+    leave nothing behind."""
 
     def settings(self, binary: Path | None) -> Mapping[str, Parameter]:
         """Every setting that this executable has, as it says itself; empty if it is not here.
@@ -172,6 +186,18 @@ class Adapter(Protocol):
         """The file whose contents tell one build from another, where that is not the executable:
         a library that the process must have mapped."""
         return None
+
+    def watch(self, place: Place, settings: Mapping[str, Any]) -> Watch | None:
+        """What looks at the server as a window goes on, from now; None if nothing does."""
+        return None
+
+    def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
+        """Totals of a window by family of metrics and member, which are told per operation; empty
+        where waiting is not counted. `counted` are its counters, and what a watch has seen."""
+        return {}
+
+    def tidy(self, place: Place) -> None:
+        """Removes what a server that has ended, however, may leave outside its folder."""
 
     def is_fatal(self, log: str) -> str:
         """The line of its log that says why it will never be ready; empty while it may be."""

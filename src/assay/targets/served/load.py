@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
 from assay import native
-from assay._address import parse_url
+from assay._address import Target, parse_url
 from assay._parameters import Parameter, by_name
 from assay.targets.base import Launch, Measured
 from assay.targets.embedded import latencies
@@ -44,6 +45,7 @@ SQL_WORKLOADS = (
     "hits",
     "aggregate",
     "hits-upload",
+    "trade-desk",
 )
 """What is asked of a server that speaks SQL."""
 
@@ -66,9 +68,10 @@ def load_request(
     place: Place,
     pid: int | None = None,
     beside: Sequence[int] = (),
+    target: Target | None = None,
 ) -> dict[str, Any]:
-    """The request of a run."""
-    target = parse_url(adapter.url(place), {})
+    """The request of a run; `target` is where the load goes, by default to the adapter's place."""
+    target = target or parse_url(adapter.url(place), {})
     kind = adapter.loads.get(launch.workload, launch.workload)
     workload = {"kind": kind, **_nested(launch.parameters)}
     if target.protocol == HTTP:
@@ -106,14 +109,16 @@ def measured(
     intervals: Sequence[native.Interval],
     counted: Mapping[str, float],
     times: Mapping[str, float],
+    waits: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> Measured:
-    """What a run measured; `counted` are the server's own counters over the window."""
+    """What a run measured; `counted` are the server's own counters over the window, and `waits`
+    totals by family of metrics and member."""
     return Measured(
         complete=result.complete,
         window_s=result.window_s,
         operations=result.operations,
         errors=result.errors,
-        metrics=_metrics(result),
+        metrics=_metrics(result) | _per_operation(waits, result.operations),
         counters={**counted, **result.counters, **_usage(result.server), **times},
         histogram=result.histogram,
         latency_of=result.latency_of,
@@ -122,6 +127,17 @@ def measured(
         cpus=[c.model_dump() for c in result.cpus],
         health=health.model_dump(),
     )
+
+
+def _per_operation(waits: Mapping[str, Mapping[str, float]], operations: int) -> dict[str, float]:
+    """Metrics that compare across arms, whose throughput differs."""
+    if not operations:
+        return {}
+    return {
+        f"{family}.{member}": total / operations
+        for family, members in waits.items()
+        for member, total in members.items()
+    }
 
 
 def _usage(server: native.ServerUsage | None) -> dict[str, float]:

@@ -40,14 +40,31 @@ def children(pid: int) -> list[int]:
 
 def listens(pid: int, port: int) -> bool:
     """Whether a process or one of its descendants listens on a port of TCP."""
+    sockets = _sockets(port)
+    return bool(sockets) and any(not sockets.isdisjoint(_open(member)) for member in tree(pid))
+
+
+def _sockets(port: int) -> set[str]:
+    """What listens on a port, as processes have it open."""
     tables = _read(Path("/proc/net/tcp")) + _read(Path("/proc/net/tcp6"))
     rows = (line.split() for line in tables.splitlines())
     wanted = f"{port:04X}"
     # Columns: number, local address, remote address, state (0A is LISTEN), ..., inode.
-    sockets = {
-        f"socket:[{r[9]}]" for r in rows if len(r) > 9 and r[3] == "0A" and r[1][-4:] == wanted
-    }
-    return bool(sockets) and any(not sockets.isdisjoint(_open(member)) for member in tree(pid))
+    return {f"socket:[{r[9]}]" for r in rows if len(r) > 9 and r[3] == "0A" and r[1][-4:] == wanted}
+
+
+def listener(port: int) -> int | None:
+    """The first process of those that listen on a port of TCP; None where that cannot be seen."""
+    found = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()]
+    sockets = _sockets(port)
+    listening = {pid for pid in found if not sockets.isdisjoint(_open(pid))}
+    first = [pid for pid in listening if _parent(pid) not in listening]
+    return first[0] if len(first) == 1 else None
+
+
+def _parent(pid: int) -> int:
+    fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
 
 
 def _open(pid: int) -> set[str]:

@@ -1,9 +1,10 @@
 """One server process: started in a folder of its own, ended with whoever started it.
 
 Two things end a server whose parent was killed. The kernel signals the process
-itself (`setpriv --pdeathsig`); a watcher, a shell that waits for a pipe to close,
-kills the rest of its process group and removes its folder. Ctrl-C does not reach
-the server: it has a session of its own, and is stopped when its run is.
+itself (`setpriv --pdeathsig`); a watcher, a shell that waits for a pipe to close
+and then for the server, kills the rest of its process group and removes its
+folder. Ctrl-C does not reach the server: it has a session of its own, and is
+stopped when its run is.
 """
 
 from __future__ import annotations
@@ -27,7 +28,17 @@ PATIENCE_S = 120.0
 STOP_S = 30.0
 USER = "nobody"
 """Whom a server that refuses root runs as."""
-_WATCH = 'read -r _; kill -s KILL -- "-$1" 2>/dev/null; rm -rf -- "$2"'
+_WATCH = """pid=
+while read -r line; do pid=$line; done
+if [ -n "$pid" ]; then
+    left=50
+    while [ "$left" -gt 0 ] && [ -e "/proc/$pid/exe" ]; do sleep 0.1; left=$((left - 1)); done
+    kill -s KILL -- "-$pid" 2>/dev/null
+fi
+rm -rf -- "$1"
+"""
+"""A server that was signalled may have something to put away (PostgreSQL: shared memory), and gets
+some seconds for it."""
 _LAST = 2000
 
 
@@ -83,8 +94,36 @@ def _as_user(command: Sequence[str], user: str | None) -> list[str]:
     return [setpriv(), *ids, "--", *command]
 
 
+class Watcher:
+    """A shell that outlives us: if we are gone it ends the process it guards, and its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._shell = subprocess.Popen(
+            ["sh", "-c", _WATCH, "sh", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def guard(self, pid: int | None) -> None:
+        """The process from now on; None while there is none."""
+        assert self._shell.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._shell.stdin.write(b"\n" if pid is None else f"{pid}\n".encode())
+            self._shell.stdin.flush()
+
+    def dismiss(self) -> None:
+        """There is nothing left to watch. Safe to call twice."""
+        self._shell.kill()
+        self._shell.wait()
+        assert self._shell.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._shell.stdin.close()
+
+
 class Process:
-    """A server that runs; `log` gets what it prints."""
+    """A server that runs; `log` gets what it prints. Without a `watcher` it has one of its own."""
 
     def __init__(
         self,
@@ -97,35 +136,32 @@ class Process:
         stop_signal: signal.Signals = signal.SIGTERM,
         orphan_signal: signal.Signals = signal.SIGKILL,
         name: str = "",
+        watcher: Watcher | None = None,
     ) -> None:
         self.name = name or Path(command[0]).name
-        self._log, self._stop_signal = log, stop_signal
+        self._log, self._stop_signal, self._at_once = log, stop_signal, orphan_signal
         self._log_start = log.stat().st_size if log.exists() else 0
         # Changing the user takes the death signal away, so it is set after that.
         tied = [setpriv(), "--pdeathsig", orphan_signal.name.removeprefix("SIG"), "--", *command]
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                _as_user(tied, user),
-                cwd=folder,
-                env={**(os.environ if env is None else env), "TMPDIR": str(folder)},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-        self.pid = self._process.pid
+        self._own = Watcher(folder) if watcher is None else None
+        self._watcher = watcher or self._own
         try:
-            self._watcher = subprocess.Popen(
-                ["sh", "-c", _WATCH, "sh", str(self.pid), str(folder)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            with log.open("ab") as output:
+                self._process = subprocess.Popen(
+                    _as_user(tied, user),
+                    cwd=folder,
+                    env={**(os.environ if env is None else env), "TMPDIR": str(folder)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
         except BaseException:
-            self._process.kill()
-            self._process.wait()
+            if self._own is not None:
+                self._own.dismiss()
             raise
+        self.pid = self._process.pid
+        self._watcher.guard(self.pid)
 
     def wait_until(self, is_ready: Callable[[], bool], is_fatal: Callable[[str], str]) -> None:
         """Waits until it is ready. RunError when it has ended, or its log says it never will be."""
@@ -165,11 +201,14 @@ class Process:
         code = self._process.poll()
         return "" if code is None else _how(code)
 
-    def stop(self, patience_s: float = STOP_S) -> bool:
-        """Ends it and all it started: ask, then kill. Whether asking was enough. Safe twice."""
+    def stop(self, patience_s: float = STOP_S, *, at_once: bool = False) -> bool:
+        """Ends it and all it started: ask, then kill. Whether asking was enough. Safe twice.
+
+        Where its data are thrown away it need not write them first: `at_once`.
+        """
         orderly = True
         if self._process.poll() is None:
-            self._process.send_signal(self._stop_signal)
+            self._process.send_signal(self._at_once if at_once else self._stop_signal)
             try:
                 self._process.wait(patience_s)
             except subprocess.TimeoutExpired:
@@ -178,10 +217,9 @@ class Process:
                 self._process.wait()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        self._watcher.kill()
-        self._watcher.wait()
-        assert self._watcher.stdin is not None
-        self._watcher.stdin.close()
+        self._watcher.guard(None)
+        if self._own is not None:
+            self._own.dismiss()
         return orderly
 
 

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from assay import native
-from assay._address import parse_url
+from assay._address import Target, parse_url
 from assay._errors import AssayError, InputError, MissingError, RunError
 from assay.targets.base import Launch, Measured, OnInterval
 from assay.targets.embedded import environment, process_evidence
 from assay.targets.served import proc
-from assay.targets.served.adapter import Adapter, Place
+from assay.targets.served.adapter import Adapter, Place, Watch
 from assay.targets.served.load import CLIENT_NAMES, load_request, measured, unanswered
-from assay.targets.served.process import Process, free_port, give, needed_user, run_as
-from assay.targets.served.store import ROOM, copy
+from assay.targets.served.process import Process, Watcher, free_port, give, needed_user, run_as
+from assay.targets.served.store import ROOM, copy, is_full, no_room
 
 TRIES = 3
 """Starts: the port that was free may be taken before the server has it."""
 TAKEN = "address already in use"
+NO_SPACE = "no space left on device"
+OTHER_DATA = re.compile(r"(?i)incompatible|not compatible|unsupported|downgrade|newer version")
+"""How servers say that data are of another version than they are."""
+
+_BUILD_IDS: dict[str, str | None] = {}
+
+
+def _build_id(pid: int, sha256: str) -> str | None:
+    """The build id of a running executable, read once for each content."""
+    if sha256 not in _BUILD_IDS:
+        _BUILD_IDS[sha256] = native.census(Path(f"/proc/{pid}/exe")).build_id
+    return _BUILD_IDS[sha256]
 
 
 class Asking:
     """Asks one server, whatever protocol it speaks."""
 
-    def __init__(self, place: Place, url: str, pid: int) -> None:
+    def __init__(self, place: Place, target: Target, pid: int) -> None:
         self.place, self.pid = place, pid
-        self._target = parse_url(url, {}).request()
+        self._target = target.request()
 
     def __call__(self, *asks: str) -> list[native.Rows]:
         try:
@@ -42,8 +57,28 @@ class Asking:
             raise RunError(error.message) from error
 
 
+class Serving(Protocol):
+    """A server that is ready for one run, whoever started it."""
+
+    adapter: Adapter
+    settings: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    """What a bundle says of it, beside what it reports."""
+    place: Place
+    target: Target
+    folder: Path | None
+    process: Any
+    beside: Sequence[int]
+    ask: Asking
+    times: dict[str, float] | None
+
+    def stop(self) -> None: ...
+
+
 class Started:
     """A server that runs and is ready, in its own folder."""
+
+    facts: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
         self,
@@ -60,12 +95,29 @@ class Started:
         self.times = {"reset_s": 0.0, "start_s": 0.0}
         self._left = ExitStack()
         try:
-            self.folder = self._left.enter_context(_folder(adapter.kind, self.user))
+            self.folder, self._watcher = self._left.enter_context(_folder(adapter.kind, self.user))
             self._place_data(data)
             self.process = self._started()
+        except OSError as error:
+            self._left.close()
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise no_room(self.folder, str(error)) from error
+        except RunError as error:
+            failed = self._explained(error, data)
+            self._left.close()
+            raise failed from error
         except BaseException:
             self._left.close()
             raise
+
+    def _explained(self, error: RunError, data: Path | None) -> AssayError:
+        """Why it did not start, where that is no fault of the server."""
+        if NO_SPACE in error.message.lower() or is_full(self.folder):
+            return no_room(self.folder, f"the disk is full: {error.message}")
+        if data is not None and OTHER_DATA.search(error.message):
+            return RunError(f"{error.message}; remove {data}, and its data are made again")
+        return error
 
     def _place_data(self, data: Path | None) -> None:
         begun, place = time.monotonic(), Place(self.folder, 0, self.binary)
@@ -111,9 +163,13 @@ class Started:
             stop_signal=adapter.stop_signal,
             orphan_signal=adapter.orphan_signal,
             name=adapter.program(self.binary),
+            watcher=self._watcher,
         )
-        beside.callback(process.stop)
-        self.ask = Asking(self.place, adapter.url(self.place), process.pid)
+        # Its folder goes with it: there is nothing that it would have to write.
+        beside.callback(adapter.tidy, self.place)
+        beside.callback(process.stop, at_once=True)
+        self.target = parse_url(adapter.url(self.place), {})
+        self.ask = Asking(self.place, self.target, process.pid)
         process.wait_until(lambda: self._is_ready(process), adapter.is_fatal)
         return process
 
@@ -148,23 +204,39 @@ class Started:
 
 
 @contextmanager
-def _folder(kind: str, user: str | None) -> Iterator[Path]:
-    """A folder of the server's own, which goes with it."""
+def _folder(kind: str, user: str | None) -> Iterator[tuple[Path, Watcher]]:
+    """A folder of the server's own, which goes with it, and with us."""
     try:
         made = Path(tempfile.mkdtemp(prefix=f"assay-{kind}-"))
     except OSError as error:
         raise MissingError(f"no folder for {kind} can be made: {error}", next_step=ROOM) from error
+    watcher = Watcher(made)
+    give(made, user)
     try:
-        give(made, user)
-        yield made
+        yield made, watcher
     finally:
+        # Who is interrupted here leaves the rest to the watcher.
         shutil.rmtree(made, ignore_errors=True)
+        watcher.dismiss()
+
+
+def _shown(pid: int | None, watched: tuple[str, ...]) -> dict[str, Any]:
+    """What /proc shows of a process; nothing of one that is elsewhere, somebody else's or gone."""
+    if pid is None:
+        return {}
+    try:
+        found = process_evidence(pid, watched)
+    except OSError:
+        return {}
+    executable = found["executable"]
+    executable["build_id"] = _build_id(pid, executable["sha256"])
+    return found
 
 
 class ServedServer:
     """One server of a run: a `Server` as the bench knows it."""
 
-    def __init__(self, started: Started, launch: Launch, log: Path) -> None:
+    def __init__(self, started: Serving, launch: Launch, log: Path) -> None:
         self._started, self._launch, self._log = started, launch, log
         self._read_back: dict[str, Any] = {}
         self._measured: Measured | None = None
@@ -184,8 +256,9 @@ class ServedServer:
                     f"{started.adapter.kind} reports {name} = {found[name]!r}, "
                     f"but was given {given!r}"
                 )
-        self._read_back = {**found, **{name: self._launch.settings[name] for name in client}}
-        self._process = process_evidence(started.process.pid, tuple(self._launch.env))
+        given = {name: self._launch.settings[name] for name in client}
+        self._read_back = {**found, **given, **started.facts}
+        self._process = _shown(started.process.pid, tuple(self._launch.env))
         image = started.adapter.image(started.place)
         if image is not None:
             sha256 = proc.mapped_digest(started.process.pid, image)
@@ -196,7 +269,12 @@ class ServedServer:
         self.read_back()
         started = self._started
         request = load_request(
-            self._launch, started.adapter, started.place, started.process.pid, started.beside
+            self._launch,
+            started.adapter,
+            started.place,
+            started.process.pid,
+            started.beside,
+            started.target,
         )
         with self._log.open("ab") as log:
             session = native.Session("load", request, log=log)
@@ -205,11 +283,13 @@ class ServedServer:
             finally:
                 session.stop()
         self._measured = found
-        self._pages = proc.memory(started.process.pid)
+        pid = started.process.pid
+        self._pages = {} if pid is None else proc.memory(pid)
         return found
 
     def _collect(self, session: native.Session, on_interval: OnInterval) -> Measured:
         started, before, done = self._started, {}, 0
+        watch: Watch | None = None
         intervals: list[native.Interval] = []
         health = result = None
         try:
@@ -217,7 +297,9 @@ class ServedServer:
                 match message:
                     case native.Phase(name="measure"):
                         before = started.adapter.counters(started.ask)
+                        watch = started.adapter.watch(started.place, started.settings)
                     case native.Interval():
+                        self._require_sound(message)
                         intervals.append(message)
                         done += message.operations
                         on_interval(done, (message.start_ms + message.length_ms) / 1000)
@@ -227,6 +309,8 @@ class ServedServer:
                         result = message
         except (MissingError, InputError, RunError) as error:
             raise self._failed(error.message) from error
+        finally:
+            seen = watch.stop() if watch else {}
         if result is None or health is None or result.load is None:
             raise self._failed("the load ended without a result")
         if result.load.ended_by is not None or started.process.ended():
@@ -239,12 +323,26 @@ class ServedServer:
         counted = {
             name: value - (0.0 if name in kept else before.get(name, 0.0))
             for name, value in after.items()
-        }
-        return measured(result, health, intervals, counted, started.times or {})
+        } | seen
+        waits = started.adapter.waits(counted)
+        return measured(result, health, intervals, counted, started.times or {}, waits)
+
+    def _require_sound(self, interval: native.Interval) -> None:
+        """RunError where it makes no sense to go on to the window's end."""
+        if interval.errors and self._is_full():
+            raise RunError(f"{interval.errors} operations failed")
+        if self._started.process.ended():
+            raise RunError("its first process ended, though others still answer")
+
+    def _is_full(self) -> bool:
+        return self._started.folder is not None and is_full(self._started.folder)
 
     def _failed(self, why: str) -> AssayError:
         """A failed run, and the server's end if that is what it is about."""
         name, process = self._started.adapter.kind, self._started.process
+        if self._is_full() or NO_SPACE in process.said().lower():
+            said = f"the disk is full: the load on {name} failed: {why}"
+            return no_room(self._started.folder or Path("its data directory"), said)
         # The load may see the closed connection before the kernel has the process' end.
         for _ in range(50):
             if process.ended():
@@ -256,12 +354,12 @@ class ServedServer:
 
     def evidence(self) -> Mapping[str, Any]:
         assert self._measured is not None, "evidence is shown after the run was measured"
-        operations = self._measured.operations
+        operations, pid = self._measured.operations, self._started.process.pid
         return {
             **self._process,
             "read_back": self._read_back,
             "memory": self._pages,
-            "status": proc.status(self._started.process.pid),
+            "status": {} if pid is None else proc.status(pid),
             "counters": dict(self._measured.counters),
             "executed": operations,
             "operations": operations,
@@ -271,7 +369,7 @@ class ServedServer:
     def _functions(self) -> list[dict[str, Any]]:
         """The census of what the adapter names, where the executable has its symbols."""
         roles = self._started.adapter.functions
-        if not roles:
+        if not roles or self._started.process.pid is None:
             return []
         exe = Path(f"/proc/{self._started.process.pid}/exe")
         census = native.census(exe, symbols=[s for names in roles.values() for s in names])

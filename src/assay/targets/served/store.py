@@ -19,6 +19,8 @@ from assay._digest import canonical, digest
 from assay._errors import MissingError
 
 ROOM = "make room there, or let XDG_CACHE_HOME and TMPDIR point to another disk"
+FULL_BYTES = 16 << 20
+"""With less a disk is full for any server: files grow by so much at once."""
 
 
 def cache() -> Path:
@@ -44,7 +46,7 @@ def prepared(name: str, make: Callable[[Path], None]) -> Path:
         partial = folder / f".{name}.{os.getpid()}"
         partial.mkdir()
     except OSError as error:
-        raise _no_room(folder, str(error)) from error
+        raise no_room(folder, str(error)) from error
     try:
         make(partial)
         # Somebody else may have made them meanwhile, and they are the same.
@@ -61,7 +63,7 @@ def copy(source: Path, destination: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode:
         shutil.rmtree(destination, ignore_errors=True)
-        raise _no_room(destination, done.stderr.strip().splitlines()[-1])
+        raise no_room(destination, done.stderr.strip().splitlines()[-1])
 
 
 def _remove_orphans(folder: Path) -> None:
@@ -72,5 +74,15 @@ def _remove_orphans(folder: Path) -> None:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def _no_room(folder: Path, why: str) -> MissingError:
+def is_full(folder: Path) -> bool:
+    """Whether the disk that a folder is on has no room left for a server's data."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < FULL_BYTES
+
+
+def no_room(folder: Path, why: str) -> MissingError:
+    """What is said of a folder that data do not fit into."""
     return MissingError(f"data cannot be put into {folder}: {why}", next_step=ROOM)

@@ -12,10 +12,13 @@ from typing import Any
 
 from assay import native
 from assay._address import parse_url
+from assay._digest import file_digest
 from assay._errors import InputError, MissingError, RunError
 from assay._parameters import Parameter
 from assay.targets.base import Launch
 from assay.targets.served.adapter import Adapter, Place, Program
+from assay.targets.served.attach import ATTACH, ATTACH_NAMES, Attachment
+from assay.targets.served.attached import Attached, require_attachable
 from assay.targets.served.load import CHECKOUT, CLIENT, CLIENT_NAMES, HTTP, SEED, load_request
 from assay.targets.served.process import setpriv
 from assay.targets.served.server import ServedServer, Started
@@ -29,12 +32,12 @@ class ServedTarget:
     """A kind of real server, of which an adapter says what is particular."""
 
     stand_in: str | None = None
-    lock_classes: tuple[str, ...] = ()
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self.kind, self.text = adapter.kind, adapter.text
-        self.workloads = adapter.workloads
+        self.workloads, self.lock_classes = adapter.workloads, adapter.lock_classes
+        self._versions: dict[tuple[Any, ...], str] = {}
 
     @cached_property
     def settings(self) -> Mapping[str, Parameter]:
@@ -42,8 +45,9 @@ class ServedTarget:
         found = self.adapter.programs[0].find()
         own = self.adapter.settings(found)
         if not own and found is None:
-            return AnySetting(CLIENT)
-        return MappingProxyType({**own, **CLIENT})
+            return AnySetting({**CLIENT, **ATTACH})
+        attached = ATTACH if self.adapter.attachable is not None else {}
+        return MappingProxyType({**own, **CLIENT, **attached})
 
     def missing(self) -> list[Program]:
         """Programs that are not here."""
@@ -56,9 +60,18 @@ class ServedTarget:
             return f"not here: {missing[0].next_step()}"
         binary = self.adapter.programs[0].find()
         assert binary is not None, "nothing is missing"
-        return self.adapter.version(binary)
+        return self._version(binary)
+
+    def identity(self) -> tuple[str, str]:
+        """The SHA-256 of the server's executable that is here, and what it says of itself."""
+        binary = self.adapter.programs[0].find()
+        if binary is None:
+            return "", ""
+        image = self.adapter.image(Place(Path("/"), 1, binary)) or binary.resolve()
+        return file_digest(image), self._version(binary)
 
     def check(self, launch: Launch) -> None:
+        attachment = Attachment.of(launch.settings)
         binary = self._binary(launch)
         setpriv()
         own = self._own(launch)
@@ -68,7 +81,11 @@ class ServedTarget:
                 f"{binary} has no setting {', '.join(unknown)}",
                 next_step=f"`assay list targets` says what {self.kind} is here",
             )
-        lacking = self.adapter.lacks(own)
+        if attachment is not None:
+            protocol = parse_url(self.adapter.url(Place(Path("/"), 1, binary)), {}).protocol
+            require_attachable(launch, self.adapter, protocol)
+            attachment.greet()
+        lacking = None if attachment else self.adapter.lacks(own)
         if lacking is not None:
             message, next_step = lacking
             raise MissingError(message, next_step=next_step)
@@ -86,8 +103,20 @@ class ServedTarget:
 
     def start(self, launch: Launch, log: Path) -> ServedServer:
         binary, own = self._binary(launch), self._own(launch)
+        if launch.settings.get("attach") is not None:
+            return self._attached(launch, own, log)
         data = self._prepared(launch, binary, own, log)
         started = Started(self.adapter, binary, own, data, log, launch.env)
+        return ServedServer(started, launch, log)
+
+    def _attached(self, launch: Launch, own: Mapping[str, Any], log: Path) -> ServedServer:
+        """The server that already runs, with the data set of this workload."""
+        server = self.adapter.attachable
+        if server is None:
+            raise InputError(f"Assay cannot attach to {self.kind}", next_step="take attach out")
+        loading = replace(launch, seed=SEED)
+        name = f"assay_{key(self.kind, launch.workload, dict(launch.parameters), SEED)[:16]}"
+        started = Attached(self.adapter, server, loading, own, log, name)
         return ServedServer(started, launch, log)
 
     def seconds(self, launch: Launch) -> float:
@@ -109,15 +138,23 @@ class ServedTarget:
         assert named is not None
         return named
 
+    def _version(self, binary: Path) -> str:
+        """What an executable says of itself, asked once of each."""
+        stat = binary.stat()
+        which = (binary, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if which not in self._versions:
+            self._versions[which] = self.adapter.version(binary)
+        return self._versions[which]
+
     def _own(self, launch: Launch) -> dict[str, Any]:
         """The server's settings that are given."""
         given = launch.settings.items()
-        return {n: v for n, v in given if n not in CLIENT_NAMES and v is not None}
+        return {n: v for n, v in given if n not in CLIENT_NAMES | ATTACH_NAMES and v is not None}
 
     def _prepared(self, launch: Launch, binary: Path, own: Mapping[str, Any], log: Path) -> Path:
         shaping = {n: v for n, v in own.items() if n in self.adapter.shaping}
         parameters = {n: _contents(n, v) for n, v in launch.parameters.items()}
-        version = self.adapter.version(binary)
+        version = self._version(binary)
         name = key(self.kind, version, shaping, launch.workload, parameters, SEED)
         known = self.adapter.settings(binary)
         defaults = {n: p.default for n, p in known.items() if p.default is not None}
