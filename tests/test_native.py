@@ -13,6 +13,7 @@ RESULTS = {
     "facts": native.Facts,
     "census": native.Census,
     "serve": native.Served,
+    "hits": native.HitsTable,
     "store-prepare": native.DataState,
 }
 

@@ -231,6 +231,17 @@ class DataState(Message):
     faults: list[str]
 
 
+class HitsTable(Message):
+    """The table of the workload `hits`: its statements, and the file if its rows were written."""
+
+    complete: bool
+    rows: int
+    bytes: int
+    seconds: float
+    create: str
+    queries: dict[str, str]
+
+
 class StoreOptions(Message):
     """What a library of a store is by default: its version, and its settings as texts."""
 
@@ -333,6 +344,7 @@ class Session:
             "ask": Answers,
             "census": Census,
             "facts": Facts,
+            "hits": HitsTable,
             "serve": Served,
         }
         self._result_type = result_type or of_verb.get(verb, Result)

@@ -6,6 +6,7 @@ keeps a promise about latency. Both are thin over `assayer load`.
 
 from assay._address import Target, parse_url
 from assay.load.ask import ask
+from assay.load.hits import hits_table
 from assay.load.limit import Limit, Promise, find_limit, parse_promise
 from assay.load.run import Load, check, clean, prepare, run_load
 from assay.load.serve import serve
@@ -23,6 +24,7 @@ __all__ = [
     "check",
     "clean",
     "find_limit",
+    "hits_table",
     "parse_promise",
     "parse_url",
     "prepare",

@@ -35,10 +35,12 @@ if [ -n "$pid" ]; then
     while [ "$left" -gt 0 ] && [ -e "/proc/$pid/exe" ]; do sleep 0.1; left=$((left - 1)); done
     kill -s KILL -- "-$pid" 2>/dev/null
 fi
-rm -rf -- "$1"
+left=50
+while ! rm -rf -- "$1" 2>/dev/null && [ "$left" -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
 """
 """A server that was signalled may have something to put away (PostgreSQL: shared memory), and gets
-some seconds for it."""
+some seconds for it. What was killed may still write for a moment, so its folder is removed until
+it is gone."""
 _LAST = 2000
 
 
@@ -112,6 +114,14 @@ class Watcher:
         with contextlib.suppress(BrokenPipeError):
             self._shell.stdin.write(b"\n" if pid is None else f"{pid}\n".encode())
             self._shell.stdin.flush()
+
+    def end(self) -> None:
+        """Have it end what it guards and remove its folder now. It does so as well if we are
+        interrupted meanwhile."""
+        assert self._shell.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._shell.stdin.close()
+        self._shell.wait()
 
     def dismiss(self) -> None:
         """There is nothing left to watch. Safe to call twice."""

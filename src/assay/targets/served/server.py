@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -211,13 +210,11 @@ def _folder(kind: str, user: str | None) -> Iterator[tuple[Path, Watcher]]:
     except OSError as error:
         raise MissingError(f"no folder for {kind} can be made: {error}", next_step=ROOM) from error
     watcher = Watcher(made)
-    give(made, user)
     try:
+        give(made, user)
         yield made, watcher
     finally:
-        # Who is interrupted here leaves the rest to the watcher.
-        shutil.rmtree(made, ignore_errors=True)
-        watcher.dismiss()
+        watcher.end()
 
 
 def _shown(pid: int | None, watched: tuple[str, ...]) -> dict[str, Any]:
