@@ -85,9 +85,9 @@ def shared_segments() -> set[str]:
 def wait_for(is_so, patience_s: float = 60.0) -> bool:
     """Waits for something that will be so soon."""
     end = time.monotonic() + patience_s
-    while not is_so() and time.monotonic() < end:
+    while not (found := bool(is_so())) and time.monotonic() < end:
         time.sleep(0.02)
-    return is_so()
+    return found
 
 
 def launch(kind: str, window_s: float = 0.2, **given: Any) -> Launch:

@@ -72,9 +72,9 @@ def gone(pid: int) -> bool:
 def wait_for(is_so, patience_s: float = 60.0) -> bool:
     """Waits for something that will be so soon."""
     end = time.monotonic() + patience_s
-    while not is_so() and time.monotonic() < end:
+    while not (found := bool(is_so())) and time.monotonic() < end:
         time.sleep(0.02)
-    return is_so()
+    return found
 
 
 def script(folder: Path, text: str) -> list[str]:
@@ -133,7 +133,9 @@ def test_a_study_that_is_killed_leaves_no_server_and_no_copy(own_folders: Path) 
 
 def _is_redis(pid: int) -> bool:
     try:
-        return b"--port\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        # Those that are only asked for their settings have no port.
+        return b"--port\0" in words and b"--port\x000\0" not in words
     except OSError:
         return False
 
