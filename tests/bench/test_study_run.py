@@ -197,6 +197,24 @@ def test_a_client_that_stays_throttled_stops_the_study(
     assert set(rows(bundle).values()) == {"undecided"}
 
 
+def test_a_study_that_was_void_too_often_goes_on_when_it_is_resumed(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """As it says itself: on a quiet machine the block is tried again, four times at most."""
+    fake.script = lambda number, m: throttled(m) if number >= 4 else m
+    with pytest.raises(VoidError, match="void 4 times"):
+        run_fake(tmp_path / "b", fake, study)
+    bundle, seams = Bundle.open(tmp_path / "b"), {"targets": {"engine": fake}}
+    seams["clocks"] = fake.clock.clocks()
+    with pytest.raises(VoidError, match="void 8 times"):
+        run(bundle, **seams)
+    fake.script = lambda number, m: m
+    run(bundle, **seams)
+    assert len([r for r in bundle.runs() if r.status == "void"]) == 8
+    assert not bundle.verdicts().stopped
+    assert differences(bundle) == []
+
+
 def test_a_failed_run_is_tried_once_more_and_then_missing(
     tmp_path: Path, study, fake: FakeTarget
 ) -> None:

@@ -132,6 +132,7 @@ class _Runner:
 
     def run(self) -> Verdicts:
         self.journal.undo()
+        self.replay.go_on()
         self.watcher.started(self.plan, self.replay)
         why = ""
         try:

@@ -62,6 +62,8 @@ class Replay:
         """Take in the next run; AlteredError if it is not the one the plan has here."""
         if record.extension == self.extensions + 1 and not self.cannot_extend():
             self.extend()
+        if record.attempt == self._attempt:
+            self.go_on()
         step = self.next()
         if (
             step is None
@@ -117,8 +119,8 @@ class Replay:
     def _again(self, record: RunRecord) -> None:
         self._attempt += 1
         self._current = []
-        if self._attempt == MAX_ATTEMPTS:
-            times = f"block {record.block} was void {MAX_ATTEMPTS} times"
+        if self._attempt % MAX_ATTEMPTS == 0:
+            times = f"block {record.block} was void {self._attempt} times"
             self.stop(f"{times}; the last time: {record.reason}")
 
     def _complete(self) -> None:
@@ -135,6 +137,12 @@ class Replay:
         """End the study here: what is not decided stays undecided, for this reason."""
         self.stopped = why
         self.ruling = adjudicate(self.plan, self.blocks, self.extensions, stopped=why)
+
+    def go_on(self) -> None:
+        """Try a block again that was void too often, as somebody does who resumed the study."""
+        if self.stopped and self._attempt:
+            self.stopped = ""
+            self.ruling = adjudicate(self.plan, self.blocks, self.extensions)
 
     @property
     def planned_blocks(self) -> int | None:
