@@ -41,6 +41,14 @@ def left_in(folder: Path) -> list[str]:
     return [p.name for p in folder.iterdir() if p.name.startswith("assay-")]
 
 
+def wait_for(is_so, patience_s: float = 60.0) -> bool:
+    """Waits for something that will be so soon."""
+    end = time.monotonic() + patience_s
+    while not (found := bool(is_so())) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
 def servers_in(folder: Path) -> list[int]:
     """Processes that work below a folder."""
     found = []

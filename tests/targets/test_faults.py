@@ -30,7 +30,7 @@ from assay.targets.served.adapter import Adapter, Program
 from assay.targets.served.process import free_port
 from assay.targets.served.target import ServedTarget
 from assay.workloads import WORKLOADS
-from served_kit import left_in, servers_in
+from served_kit import left_in, servers_in, wait_for
 
 LOOSE = Path(__file__).parent.parent / "loose.py"
 ROWS = {"tables": 1, "table_size": 1000}
@@ -80,14 +80,6 @@ def shared_segments() -> set[str]:
     """Segments of System V shared memory that no process has any more."""
     rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     return {row[1] for row in rows if row[6] == "0"}
-
-
-def wait_for(is_so, patience_s: float = 60.0) -> bool:
-    """Waits for something that will be so soon."""
-    end = time.monotonic() + patience_s
-    while not (found := bool(is_so())) and time.monotonic() < end:
-        time.sleep(0.02)
-    return found
 
 
 def launch(kind: str, window_s: float = 0.2, **given: Any) -> Launch:

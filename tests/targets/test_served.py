@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from assay.targets.served.adapter import Program
 from assay.targets.served.process import Process, free_port
 from assay.targets.served.store import cache, copy, key, prepared
 from assay.targets.served.target import ServedTarget
-from served_kit import launch, left_in, own_folders, redis, servers_in
+from served_kit import launch, left_in, own_folders, redis, servers_in, wait_for
 
 __all__ = ["own_folders"]
 
@@ -67,14 +66,6 @@ def gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
-
-
-def wait_for(is_so, patience_s: float = 60.0) -> bool:
-    """Waits for something that will be so soon."""
-    end = time.monotonic() + patience_s
-    while not (found := bool(is_so())) and time.monotonic() < end:
-        time.sleep(0.02)
-    return found
 
 
 def script(folder: Path, text: str) -> list[str]:

@@ -24,7 +24,7 @@ from typing import Literal
 
 from assay._errors import AssayError, InputError, MissingError, RestoreError
 from assay.host.transaction import steps
-from assay.host.transaction.journal import FOLDER, Event, Journal, journals
+from assay.host.transaction.journal import Event, Journal, journals
 from assay.host.transaction.plan import Item, Plan, current, identity
 from assay.host.tree import Tree
 
@@ -301,8 +301,3 @@ def _outcome(tree: Tree, item: Item, ours: Sequence[str], is_same_boot: bool) ->
 
 def _shown(raw: str | None) -> str:
     return "not there" if raw is None else raw.strip() or "empty"
-
-
-def folder(tree: Tree) -> Path:
-    """Where the journals are."""
-    return tree.place(FOLDER)

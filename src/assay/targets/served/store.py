@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from assay import native
 from assay._digest import canonical, digest
-from assay._errors import MissingError
+from assay._errors import MissingError, RunError
 
 ROOM = "make room there, or let XDG_CACHE_HOME and TMPDIR point to another disk"
 FULL_BYTES = 16 << 20
@@ -55,6 +56,21 @@ def prepared(name: str, make: Callable[[Path], None]) -> Path:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return done
+
+
+def load_data(verb: str, request: Mapping[str, Any], log: Path) -> None:
+    """Have `assayer` load data and look at them; RunError if they are not as they should be."""
+    with log.open("ab") as file:
+        session = native.Session(verb, request, log=file, result_type=native.DataState)
+        try:
+            *_, state = session.messages()
+        except MissingError as error:
+            raise RunError(f"data were not loaded: {error.message}") from error
+        finally:
+            session.stop()
+    if not isinstance(state, native.DataState) or state.faults:
+        faults = getattr(state, "faults", None) or ["no result"]
+        raise RunError(f"data were not loaded as they should: {'; '.join(faults)}")
 
 
 def copy(source: Path, destination: Path) -> None:

@@ -22,7 +22,7 @@ from assay.targets.served.attached import Attached, require_attachable
 from assay.targets.served.load import CHECKOUT, CLIENT, CLIENT_NAMES, HTTP, SEED, load_request
 from assay.targets.served.process import setpriv
 from assay.targets.served.server import ServedServer, Started
-from assay.targets.served.store import copy, key, prepared
+from assay.targets.served.store import copy, key, load_data, prepared
 
 START_S = 2.0
 """A guess of what a run costs beside its window: copying the data, starting, stopping."""
@@ -183,17 +183,7 @@ class ServedTarget:
 
     def _load(self, launch: Launch, started: Started, log: Path) -> None:
         request = {**load_request(launch, self.adapter, started.place), "action": "prepare"}
-        with log.open("ab") as file:
-            session = native.Session("load", request, log=file, result_type=native.DataState)
-            try:
-                *_, state = session.messages()
-            except MissingError as error:
-                raise RunError(f"data were not loaded: {error.message}") from error
-            finally:
-                session.stop()
-        if not isinstance(state, native.DataState) or state.faults:
-            faults = getattr(state, "faults", None) or ["no result"]
-            raise RunError(f"data were not loaded as they should: {'; '.join(faults)}")
+        load_data("load", request, log)
 
 
 def _contents(name: str, value: Any) -> Any:

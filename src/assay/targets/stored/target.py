@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Any
 
 from assay import native
-from assay._errors import InputError, MissingError, RunError
+from assay._errors import InputError, MissingError
 from assay._parameters import Parameter, by_name
 from assay.builds import RECIPES
 from assay.targets.base import Launch
 from assay.targets.parts import HARNESS_SETTINGS
-from assay.targets.served.store import key, prepared
+from assay.targets.served.store import key, load_data, prepared
 from assay.targets.served.target import SEED, AnySetting
 from assay.targets.stored.kind import Store, find
 from assay.targets.stored.known import known
@@ -179,14 +179,4 @@ class StoredTarget:
     def _make(self, folder: Path, launch: Launch, library: Path, log: Path) -> None:
         """Fills a folder with the data of a workload."""
         request = self.request(launch, library, "prepare", folder)
-        with log.open("ab") as file:
-            session = native.Session("store", request, log=file, result_type=native.DataState)
-            try:
-                *_, state = session.messages()
-            except MissingError as error:
-                raise RunError(f"data were not loaded: {error.message}") from error
-            finally:
-                session.stop()
-        if not isinstance(state, native.DataState) or state.faults:
-            faults = getattr(state, "faults", None) or ["no result"]
-            raise RunError(f"data were not loaded as they should: {'; '.join(faults)}")
+        load_data("store", request, log)
