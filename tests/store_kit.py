@@ -172,6 +172,6 @@ def stored_launch(
 ) -> Launch:
     """A short run over few records."""
     defaults = {n: p.default for n, p in WORKLOADS[workload].parameters.items()}
-    small = {"records": RECORDS, "operations": 100_000, **(parameters or {})}
+    small = {"records": RECORDS, "operations": 10_000_000, **(parameters or {})}
     whole = {"threads": 2, "pin": False, **settings}
     return Launch(whole, workload, {**defaults, **small}, 3, 0.05, 0.3, interval_s=0.15)

@@ -423,8 +423,8 @@ def test_a_copy_goes_with_whoever_was_making_it(temporary: Path) -> None:
     """kill -9 before there is any server: its folder goes too."""
     owner = """
 import sys
-from assay.targets.served.server import _folder
-with _folder("redis", None) as (made, _):
+from assay.targets.owned import own_folder
+with own_folder("redis") as (made, _):
     (made / "data").mkdir()
     print(made, flush=True)
     sys.stdin.read()
@@ -437,3 +437,44 @@ with _folder("redis", None) as (made, _):
     started.kill()
     started.communicate()
     assert wait_for(lambda: not made.exists())
+
+
+INTERRUPTED = """
+import os, sys
+from assay.targets import owned
+
+def interrupted_at(line):
+    left = line
+    def trace(frame, event, _):
+        nonlocal left
+        if frame.f_code.co_filename != owned.__file__:
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+    sys.settrace(trace)
+    with owned.own_folder("redis") as (made, _):
+        (made / "data").mkdir()
+
+for line in range(1, 100):
+    pid = os.fork()
+    if not pid:
+        try:
+            interrupted_at(line)
+        except KeyboardInterrupt:
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(pid, 0)[1] == 0:
+        print(line)
+        break
+"""
+
+
+def test_an_interrupt_at_any_line_leaves_no_folder(temporary: Path) -> None:
+    """Ctrl-C comes when it likes: at each line of what makes a folder, one after the other."""
+    said = subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, capture_output=True)
+    assert 15 < int(said.stdout) < 99
+    assert wait_for(lambda: left_in(temporary) == [])

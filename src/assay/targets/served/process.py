@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from assay._errors import MissingError, RunError
+from assay.targets.owned import Watcher
 from assay.targets.served.proc import listens
 
 PATIENCE_S = 120.0
@@ -28,19 +29,6 @@ PATIENCE_S = 120.0
 STOP_S = 30.0
 USER = "nobody"
 """Whom a server that refuses root runs as."""
-_WATCH = """pid=
-while read -r line; do pid=$line; done
-if [ -n "$pid" ]; then
-    left=50
-    while [ "$left" -gt 0 ] && [ -e "/proc/$pid/exe" ]; do sleep 0.1; left=$((left - 1)); done
-    kill -s KILL -- "-$pid" 2>/dev/null
-fi
-left=50
-while ! rm -rf -- "$1" 2>/dev/null && [ "$left" -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
-"""
-"""A server that was signalled may have something to put away (PostgreSQL: shared memory), and gets
-some seconds for it. What was killed may still write for a moment, so its folder is removed until
-it is gone."""
 _LAST = 2000
 
 
@@ -94,42 +82,6 @@ def _as_user(command: Sequence[str], user: str | None) -> list[str]:
     entry = pwd.getpwnam(user)
     ids = [f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
     return [setpriv(), *ids, "--", *command]
-
-
-class Watcher:
-    """A shell that outlives us: if we are gone it ends the process it guards, and its folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._shell = subprocess.Popen(
-            ["sh", "-c", _WATCH, "sh", str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def guard(self, pid: int | None) -> None:
-        """The process from now on; None while there is none."""
-        assert self._shell.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._shell.stdin.write(b"\n" if pid is None else f"{pid}\n".encode())
-            self._shell.stdin.flush()
-
-    def end(self) -> None:
-        """Have it end what it guards and remove its folder now. It does so as well if we are
-        interrupted meanwhile."""
-        assert self._shell.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._shell.stdin.close()
-        self._shell.wait()
-
-    def dismiss(self) -> None:
-        """There is nothing left to watch. Safe to call twice."""
-        self._shell.kill()
-        self._shell.wait()
-        assert self._shell.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._shell.stdin.close()
 
 
 class Process:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import re
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -18,11 +17,12 @@ from assay._address import Target, parse_url
 from assay._errors import AssayError, InputError, MissingError, RunError
 from assay.targets.base import Launch, Measured, OnInterval
 from assay.targets.embedded import environment, process_evidence
+from assay.targets.owned import own_folder
 from assay.targets.served import proc
 from assay.targets.served.adapter import Adapter, Place, Watch
 from assay.targets.served.load import CLIENT_NAMES, load_request, measured, unanswered
-from assay.targets.served.process import Process, Watcher, free_port, give, needed_user, run_as
-from assay.targets.served.store import ROOM, copy, is_full, no_room
+from assay.targets.served.process import Process, free_port, give, needed_user, run_as
+from assay.targets.served.store import copy, is_full, no_room
 
 TRIES = 3
 """Starts: the port that was free may be taken before the server has it."""
@@ -94,7 +94,8 @@ class Started:
         self.times = {"reset_s": 0.0, "start_s": 0.0}
         self._left = ExitStack()
         try:
-            self.folder, self._watcher = self._left.enter_context(_folder(adapter.kind, self.user))
+            self.folder, self._watcher = self._left.enter_context(own_folder(adapter.kind))
+            give(self.folder, self.user)
             self._place_data(data)
             self.process = self._started()
         except OSError as error:
@@ -200,21 +201,6 @@ class Started:
             spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in self.times.items())
             self.note(f"{spent}, stop {time.monotonic() - begun:.3f} s")
             self.times = None
-
-
-@contextmanager
-def _folder(kind: str, user: str | None) -> Iterator[tuple[Path, Watcher]]:
-    """A folder of the server's own, which goes with it, and with us."""
-    try:
-        made = Path(tempfile.mkdtemp(prefix=f"assay-{kind}-"))
-    except OSError as error:
-        raise MissingError(f"no folder for {kind} can be made: {error}", next_step=ROOM) from error
-    watcher = Watcher(made)
-    try:
-        give(made, user)
-        yield made, watcher
-    finally:
-        watcher.end()
 
 
 def _shown(pid: int | None, watched: tuple[str, ...]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from typing import Any
 from assay import native
 from assay._digest import canonical, digest
 from assay._errors import MissingError, RunError
+from assay.targets.owned import ROOM
 
-ROOM = "make room there, or let XDG_CACHE_HOME and TMPDIR point to another disk"
 FULL_BYTES = 16 << 20
 """With less a disk is full for any server: files grow by so much at once."""
 

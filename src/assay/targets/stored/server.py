@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,17 +12,15 @@ from assay import native
 from assay._errors import InputError, MissingError, RunError
 from assay.targets.base import Launch, Measured, OnInterval
 from assay.targets.embedded import environment, process_evidence
+from assay.targets.owned import own_folder
 from assay.targets.served.load import measured
-from assay.targets.served.store import ROOM, copy
+from assay.targets.served.store import copy
 from assay.targets.stored.evidence import functions, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from assay.targets.stored.target import StoredTarget
-
-_WATCH = 'read -r _; kill -s KILL "$1" 2>/dev/null; rm -rf -- "$2"'
-"""A shell that waits for a pipe to close: it ends the process and removes its folder."""
 
 
 class StoredServer:
@@ -42,7 +37,7 @@ class StoredServer:
         self._pages: dict[str, int] = {}
         self._left = ExitStack()
         try:
-            self._folder = self._left.enter_context(_folder(target.kind))
+            self._folder, self._watcher = self._left.enter_context(own_folder(target.kind))
             begun = time.monotonic()
             copy(data, self._folder)
             self._times = {"reset_s": time.monotonic() - begun, "start_s": 0.0}
@@ -65,10 +60,11 @@ class StoredServer:
         with self._log.open("ab") as log:
             session = native.Session("store", request, log=log, env=env)
         try:
-            with _watched(session.process.pid, self._folder):
-                yield session
+            self._watcher.guard(session.process.pid)
+            yield session
         finally:
             session.stop()
+            self._watcher.guard(None)
 
     def read_back(self) -> Mapping[str, Any]:
         if self._ready is not None:
@@ -147,35 +143,3 @@ class StoredServer:
             with self._log.open("a") as log:
                 log.write(f"assay: {spent}, stop {time.monotonic() - begun:.3f} s\n")
             self._times = None
-
-
-@contextmanager
-def _folder(kind: str) -> Iterator[Path]:
-    """A folder of the run's own, which goes with it."""
-    try:
-        made = Path(tempfile.mkdtemp(prefix=f"assay-{kind}-"))
-    except OSError as error:
-        raise MissingError(f"no folder for {kind} can be made: {error}", next_step=ROOM) from error
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-@contextmanager
-def _watched(pid: int, folder: Path) -> Iterator[None]:
-    """Ends the process and removes its folder even if we are killed."""
-    watcher = subprocess.Popen(
-        ["sh", "-c", _WATCH, "sh", str(pid), str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        watcher.kill()
-        watcher.wait()
-        assert watcher.stdin is not None
-        watcher.stdin.close()
