@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import assay
 from assay._errors import VoidError
 
 FALSE = ("helps", "hurts")
+ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,9 @@ def run(placebo: Placebo, seconds: float, window: str) -> Row:
     with tempfile.TemporaryDirectory(prefix="assay-placebo-") as made:
         file = Path(made) / f"{placebo.name}.toml"
         file.write_text(study(placebo, seconds, window))
+        bundle = Path(made) / "bundle"
         try:
-            _, verdicts = assay.run_study(str(file), Path(made) / "bundle")
+            verdicts = patiently(lambda: assay.run_study(str(file), bundle)[1], bundle)
         except VoidError as error:
             return Row(placebo.name, f"void: {error.message}", "%", 0.0)
     row = next(v for v in verdicts.verdicts if v.contrast.kind == "change")
@@ -139,6 +141,18 @@ def run(placebo: Placebo, seconds: float, window: str) -> Row:
         placebo.name, word, "%", percent[0] or 0.0, low=percent[1], high=percent[2],
         met=row.word not in FALSE,
     )  # fmt: skip
+
+
+def patiently(first: Callable[[], assay.Verdicts], bundle: Path) -> assay.Verdicts:
+    """Goes on with a study that the machine disturbed, as its user would, some times."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return assay.resume_study(bundle) if attempt else first()
+        except VoidError as error:
+            sys.stderr.write(f"{error.message}\n")
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 def table(rows: list[Row]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 from assay._errors import AlteredError, MissingError, RestoreError, VoidError
 from assay.bench import Silent, prepare, run
 from assay.record import Bundle, Replay, differences, replayed
-from assay.study import arms
+from assay.study import Study, arms
 from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
 
 
@@ -182,6 +182,61 @@ def test_a_throttled_client_voids_its_block_which_is_run_again(
     again = [r for r in bundle.runs() if r.block == void[0].block and r.attempt == 1]
     assert sorted(r.arm for r in again) == ["baseline", "cache", "hint"]
     assert differences(bundle) == []
+
+
+def test_a_void_run_repeats_its_own_case_and_no_other(
+    tmp_path: Path, fake: FakeTarget, read_study
+) -> None:
+    """What is left of the case is not run, the others are; then the case again, whole."""
+    bundle = run_fake(tmp_path / "b", throttling(fake, 7), two_cases(read_study))
+    runs = bundle.runs()
+    (void,) = [r for r in runs if r.status == "void"]
+    assert (void.block, void.run) == (1, 7)
+    mine = [r for r in runs if r.block == void.block]
+    other = [r for r in mine if r.case != void.case]
+    again = [r for r in mine if r.attempt == 1]
+    assert [r.attempt for r in other] == [0, 0, 0]
+    assert sorted((r.case, r.arm) for r in again) == [
+        (void.case, arm) for arm in ("baseline", "cache", "hint")
+    ]
+    assert mine[-3:] == again
+    assert len(mine) == len(other) + len(again) + 1 + len(
+        [r for r in mine if r.case == void.case and r.attempt == 0 and r.status == "ok"]
+    )
+    assert differences(bundle) == []
+
+
+def test_a_case_that_is_void_again_does_not_take_another_with_it(
+    tmp_path: Path, fake: FakeTarget, read_study
+) -> None:
+    """Both cases void in one attempt: both are repeated, and then only the one that must be."""
+    fake.script = lambda number, m: throttled(m) if 6 <= number <= 10 else m
+    bundle = run_fake(tmp_path / "b", fake, two_cases(read_study))
+    first = [r for r in bundle.runs() if r.block == 1]
+    void = [(r.attempt, r.case) for r in first if r.status == "void"]
+    assert len(set(void)) == len(void), "a case that is void goes no further in its attempt"
+    last = {case: max(r.attempt for r in first if r.case == case) for case in "ab"}
+    for case, attempt in last.items():
+        assert [a for a, c in void if c == case] == list(range(attempt))
+    assert differences(bundle) == []
+
+
+def throttling(fake: FakeTarget, run_number: int) -> FakeTarget:
+    """The target whose client is too slow in one run."""
+    fake.script = lambda number, m: throttled(m) if number == run_number else m
+    return fake
+
+
+def two_cases(read_study) -> Study:
+    """The study over two mixes."""
+    text = STUDY.replace('[target]\nkind = "engine"\n', "", 1)
+    text = text.replace('[workload]\nkind = "ycsb"\n', "")
+    text += "".join(
+        f'\n[[case]]\nname = "{m}"\ntarget = {{kind = "engine"}}\n'
+        f'workload = {{kind = "ycsb", mix = "{m}"}}\n'
+        for m in "ab"
+    )
+    return read_study(text, decide__budget="3min")
 
 
 def test_a_client_that_stays_throttled_stops_the_study(
@@ -357,14 +412,7 @@ def test_two_cases_get_a_verdict_each_and_one_for_the_suite(
     tmp_path: Path, fake: FakeTarget, read_study
 ) -> None:
     """Blocks hold every arm of every case."""
-    text = STUDY.replace('[target]\nkind = "engine"\n', "", 1)
-    text = text.replace('[workload]\nkind = "ycsb"\n', "")
-    text += "".join(
-        f'\n[[case]]\nname = "{m}"\ntarget = {{kind = "engine"}}\n'
-        f'workload = {{kind = "ycsb", mix = "{m}"}}\n'
-        for m in "ab"
-    )
-    bundle = run_fake(tmp_path / "b", fake, read_study(text, decide__budget="3min"))
+    bundle = run_fake(tmp_path / "b", fake, two_cases(read_study))
     cases = {r.case for r in bundle.verdicts().verdicts if r.arm == "cache"}
     assert cases == {"a", "b", "suite"}
     assert len(bundle.plan.schedule[0]) == 2 * len(arms(read_study()))

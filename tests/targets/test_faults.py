@@ -107,6 +107,18 @@ def test_a_server_that_is_killed_fails_its_run_and_says_so(kind: str, tmp_path: 
 
 
 @SERVERS
+def test_the_environment_of_an_arm_reaches_the_server(kind: str, tmp_path: Path) -> None:
+    """Set, and taken out; nginx writes its title over it as soon as it runs."""
+    made = replace(launch(kind), env={"ASSAY_X": "1", "LANG": None})
+    server = TARGETS[kind].start(made, tmp_path / "log")
+    try:
+        server.measure(lambda done, spent: None)
+        assert server.evidence()["environ"] == {"ASSAY_X": "1"}
+    finally:
+        server.stop()
+
+
+@SERVERS
 def test_a_client_that_is_killed_fails_its_run_and_says_so(kind: str, tmp_path: Path) -> None:
     """kill -9 of `assayer load`: it is not taken for the server's fault."""
     server = TARGETS[kind].start(launch(kind, window_s=60), tmp_path / "log")

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -280,18 +279,6 @@ def test_a_copy_keeps_owners_rights_and_times(tmp_path: Path) -> None:
     copy(source, destination)
     assert destination.stat().st_mode == source.stat().st_mode
     assert (destination / "file").stat().st_mtime == 1
-
-
-def test_the_environment_of_an_arm_reaches_the_server(tmp_path: Path) -> None:
-    """Set, and taken out."""
-    made = replace(launch(), env={"ASSAY_X": "1", "HOME": None})
-    server = redis().start(made, tmp_path / "log")
-    try:
-        server.read_back()
-        server.measure(lambda done, spent: None)
-        assert server.evidence()["environ"] == {"ASSAY_X": "1"}
-    finally:
-        server.stop()
 
 
 def test_ctrl_c_does_not_reach_a_server() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from assay._errors import ExitCode
-from assay.cli import host_change, host_check
+from assay.cli import host_change, host_check, host_size
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.host import host_facts, limits
 from assay.report import Line
@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The machine itself.")
     group.command("show")(command)
     host_check.register(group)
+    host_size.register(group)
     host_change.register(group)
     group.callback()(lambda: None)
     app.add_typer(group, name="host")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from assay._errors import ExitCode, InputError
-from assay._units import parse_duration
+from assay._units import parse_duration, parse_size
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.host.check import View, findings
+from assay.host.persist import boot, persistent
+from assay.host.persist import memlock as memlock_item
 from assay.host.transaction import (
     Item,
     Plan,
@@ -20,6 +23,8 @@ from assay.host.transaction import (
     apply,
     confirm,
     lease,
+    new_id,
+    path_of,
     roll_back,
     statuses,
     tree_at,
@@ -29,6 +34,9 @@ from assay.report import Line
 
 ROOT_OPTION = typer.Option(
     Path("/"), "--root", help="A folder that stands for the host: everything happens below it."
+)
+MEMLOCK_OPTION = typer.Option(
+    [], help="What a unit, or user:NAME, may lock: mariadb.service=8GiB.", metavar="WHOSE=SIZE"
 )
 SET_OPTION = typer.Option(
     [], "--set", help="A value: vm.swappiness=10 or /sys/...=VALUE", metavar="KEY=VALUE"
@@ -42,6 +50,13 @@ def plan(
         None, "--for", help="The cures that `assay host check` knows for this server, or `any`."
     ),
     pid: int = typer.Option(None, help="The server's process."),
+    persist: str = typer.Option(
+        None, help="Files of Assay's give the values at every boot too, called so.", metavar="NAME"
+    ),
+    memlock: list[str] = MEMLOCK_OPTION,
+    boot_: str = typer.Option(
+        None, "--boot", help="Words for the kernel's command line, by grub.", metavar="WORDS"
+    ),
     out: Path = typer.Option(None, help="Where the plan is saved; without it it is only shown."),
     root: Path = ROOT_OPTION,
     json: bool = JSON_OPTION,
@@ -50,11 +65,21 @@ def plan(
 
     Example: assay host plan --set vm.swappiness=10 --out plan.json
     """
-    tree = tree_at(root)
-    items = list(_items(tree, set_))
+    tree, name = tree_at(root), new_id()
+    asked = [_asked(text) for text in set_]
     if for_ is not None:
-        items += _cures(View(tree, "" if for_ == "any" else for_, pid))
-    found = Plan.of(items, tree)
+        asked += _cures(View(tree, "" if for_ == "any" else for_, pid))
+    files: list[Item | None] = []
+    if persist is not None:
+        values = [(path_of(tree, one.key), one.value) for one in asked]
+        files += persistent(tree, values, persist, name)
+    files += [_locked(tree, text, name) for text in memlock]
+    if boot_ is not None:
+        files.append(boot(tree, boot_, name))
+    items = [value_item(tree, o.key, o.value, reason=o.reason, rule=o.rule) for o in asked]
+    found = Plan.of([item for item in [*items, *files] if item is not None], tree, name)
+    for word in _after(found):
+        story().print(word, style="dim")
     if not found.items:
         story().print("everything is so already: nothing to plan")
     if out is not None:
@@ -146,22 +171,50 @@ def register(group: typer.Typer) -> None:
     group.command("wait", hidden=True)(wait)
 
 
-def _items(tree: Tree, values: Iterable[str]) -> Iterator[Item]:
-    for text in values:
-        name, equals, value = text.partition("=")
-        if not equals or not value:
-            raise InputError(f"--set {text}: no value", next_step="write --set vm.swappiness=10")
-        item = value_item(tree, name, value, reason="asked for on the command line")
-        if item is not None:
-            yield item
+@dataclass(frozen=True)
+class _Asked:
+    """A value for a path or key, and who wants it."""
+
+    key: str
+    value: str
+    reason: str = "asked for on the command line"
+    rule: str = ""
 
 
-def _cures(view: View) -> Iterator[Item]:
+def _asked(text: str) -> _Asked:
+    key, equals, value = text.partition("=")
+    if not equals or not value:
+        raise InputError(f"--set {text}: no value", next_step="write --set vm.swappiness=10")
+    return _Asked(key, value)
+
+
+def _cures(view: View) -> Iterator[_Asked]:
     for found in findings(view):
-        for key, value in found.cure:
-            item = value_item(view.tree, key, value, reason=found.reason, rule=found.rule)
-            if item is not None and found.severity != "info":
-                yield item
+        if found.severity != "info":
+            for key, value in found.cure:
+                yield _Asked(key, value, found.reason, found.rule)
+
+
+def _locked(tree: Tree, text: str, plan: str) -> Item | None:
+    whose, equals, limit = text.rpartition("=")
+    if not equals:
+        raise InputError(f"--memlock {text}: no size", next_step="write mariadb.service=8GiB")
+    try:
+        return memlock_item(tree, whose, parse_size(limit), plan)
+    except ValueError as error:
+        raise InputError(
+            f"--memlock {text}: {error}", next_step="write mariadb.service=8GiB"
+        ) from error
+
+
+def _after(plan: Plan) -> Iterator[str]:
+    """What files of ours need to be in force, besides being there."""
+    for item in plan.items:
+        if item.path.startswith("/etc/systemd/system/"):
+            unit = item.path.split("/")[-2].removesuffix(".d")
+            yield f"in force after: systemctl daemon-reload && systemctl restart {unit}"
+        elif item.path.startswith("/etc/default/grub.d/"):
+            yield "in force after: update-grub, and a reboot; `assay host check` looks then (H04)"
 
 
 def _last(tree: Tree) -> str:

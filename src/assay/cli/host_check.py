@@ -1,4 +1,4 @@
-"""`assay host check` and `assay host size`: what is wrong with this machine, and what it needs."""
+"""`assay host check`: what is wrong with this machine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from pathlib import Path
 import typer
 
 from assay._errors import ExitCode, InputError
-from assay._units import parse_percent, parse_size
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.host.check import Finding, View, findings, not_judged
-from assay.host.sizing import Need, fits, missing
 from assay.host.transaction import tree_at
 from assay.report import Line
 
@@ -47,53 +45,9 @@ def check(
     return ExitCode.NO if any(f.severity != "info" for f in found) else None
 
 
-@guarded
-def size(
-    bytes_: str = typer.Option(..., "--bytes", help="The server's own figure, such as 8GiB."),
-    page: str = typer.Option("2MiB", help="Size of a page."),
-    headroom: str = typer.Option("0%", help="A share on top."),
-    extra: str = typer.Option("0", help="A fixed reserve on top, such as 1GiB."),
-    root: Path = ROOT_OPTION,
-    json: bool = JSON_OPTION,
-) -> ExitCode | None:
-    """Count the huge pages a server needs, beside what this machine has.
-
-    PostgreSQL's figure: postgres -C shared_memory_size -D DATA; MariaDB's: innodb_buffer_pool_size
-    and innodb_log_buffer_size; SAP ASE's: max memory, in pages of 2 KiB.
-
-    Example: assay host size --bytes 1792GiB --extra 1GiB
-    """
-    view = View(tree_at(root))
-    need = Need(_size(bytes_), _size(page), parse_percent(headroom), _size(extra))
-    pool = next((p for p in view.pools if p.page_bytes == need.page_bytes), None)
-    told: dict[str, object] = {
-        "pages": need.pages,
-        "formula": need.formula(),
-        "wasted_bytes": need.wasted,
-        "memlock_kb": need.memlock_kb,
-        "have": None if pool is None else pool.available,
-        "missing": None if pool is None else missing(need, pool),
-        "trouble": f"this kernel has no pages of {page}" if pool is None
-        else fits(need, pool, view),
-    }  # fmt: skip
-    if json:
-        tell_json(told)
-    else:
-        tell(_sized(told, need))
-    return ExitCode.NO if told["trouble"] else None
-
-
-def _size(text: str) -> int:
-    try:
-        return int(text) if text.isdigit() else parse_size(text)
-    except ValueError as error:
-        raise InputError(f"{text}: {error}", next_step="write a size such as 8GiB") from error
-
-
 def register(group: typer.Typer) -> None:
-    """Add the commands to the group `host`."""
+    """Add the command to the group `host`."""
     group.command("check")(check)
-    group.command("size")(size)
 
 
 def _lines(found: Finding) -> Iterator[Line]:
@@ -114,15 +68,3 @@ def _as_json(found: Finding) -> dict[str, object]:
         "advice": found.advice,
         "cure": dict(found.cure),
     }
-
-
-def _sized(told: dict[str, object], need: Need) -> Iterator[Line]:
-    yield Line(f"need      {need.formula()} pages")
-    yield Line(f"wasted    {need.wasted / 2**20:.1f} MiB of headroom and rounding")
-    yield Line(f"memlock   {need.memlock_kb} kB (limits.d, ulimit -l)")
-    if need.page_bytes == 2 << 20:
-        yield Line(f"sysctl    vm.nr_hugepages={need.pages}")
-    if told["have"] is not None:
-        yield Line(f"have      {told['have']} pages nobody's; {told['missing']} missing")
-    if told["trouble"]:
-        yield Line(f"trouble   {told['trouble']}", "yellow")

@@ -7,9 +7,11 @@ ASE's users plan it for its expansion; the headroom a share, as restarts overlap
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay._errors import InputError
+from assay._errors import InputError, MissingError
 from assay.host.check.view import Pool, View
 
 GUARD_SHARE, GUARD_BYTES = 0.10, 1 << 30
@@ -17,6 +19,71 @@ GUARD_SHARE, GUARD_BYTES = 0.10, 1 << 30
 
 LARGE = 16 << 30
 """Below this a server is better served by pages of 2 MiB than of 1 GiB."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a server says that it will map, each mapping on its own. Sizes in bytes."""
+
+    source: str
+    mappings: Mapping[str, int]
+
+    def asked(self, page_bytes: int) -> int:
+        """All of it: every mapping takes whole pages."""
+        return sum(-(-size // page_bytes) * page_bytes for size in self.mappings.values())
+
+
+MARIADB_ASKS = (
+    "innodb_buffer_pool_size",
+    "innodb_buffer_pool_chunk_size",
+    "innodb_log_buffer_size",
+    "key_buffer_size",
+    "aria_pagecache_buffer_size",
+)
+"""Variables of MariaDB that say what it takes from large pages."""
+
+
+def mariadb_figure(variables: Mapping[str, int]) -> Figure:
+    """Of MariaDB: its buffer pool in whole chunks, the log buffer, and the two other page caches.
+
+    MariaDB documentation, large_pages; KeyError where a variable is missing.
+    """
+    pool, chunk, log, keys, aria = (variables[name] for name in MARIADB_ASKS)
+    whole = -(-pool // chunk) * chunk if chunk else pool
+    mappings = {"buffer pool": whole, "log buffer": log, "key buffer": keys, "Aria": aria}
+    return Figure("its variables", {name: size for name, size in mappings.items() if size})
+
+
+def postgresql_figure(shared_memory_size: str) -> Figure:
+    """Of PostgreSQL 15 and later: `shared_memory_size`, which has everything in it, in MB."""
+    found = re.fullmatch(r"(\d+)\s*(MB)?", shared_memory_size.strip())
+    if found is None:
+        raise MissingError(
+            f"shared_memory_size is {shared_memory_size!r}", next_step="PostgreSQL 15 or later"
+        )
+    return Figure("shared_memory_size", {"shared memory": int(found[1]) << 20})
+
+
+def in_use(view: View) -> dict[int, int]:
+    """Bytes that the server's process has of each size of page, from smaps: the proof.
+
+    Pages of pools by their size; transparent huge pages count as 2 MiB ones of no pool and are
+    left out. MissingError if this user may not see it.
+    """
+    text = view.read(f"/proc/{view.pid}/smaps")
+    if text is None:
+        raise MissingError(
+            f"the memory of process {view.pid} is not shown to this user", next_step="run as root"
+        )
+    found: dict[int, int] = {}
+    page = 0
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        if name == "KernelPageSize":
+            page = int(rest.split()[0]) * 1024
+        elif name in ("Private_Hugetlb", "Shared_Hugetlb") and not rest.strip().startswith("0 "):
+            found[page] = found.get(page, 0) + int(rest.split()[0]) * 1024
+    return found
 
 
 @dataclass(frozen=True)

@@ -81,11 +81,15 @@ class Tree:
             raise refused(path, text, error) from error
 
     def remove(self, path: str) -> None:
-        """Take a file away; none there is fine."""
+        """Take a file away, and the drop-in folder of a unit that it leaves empty; none is fine."""
+        place = self.place(path)
         try:
-            self.place(path).unlink(missing_ok=True)
-            if self.place(path).parent.is_dir():
-                sync_folder(self.place(path).parent)
+            place.unlink(missing_ok=True)
+            if place.parent.name.endswith(".service.d") and not any(place.parent.iterdir()):
+                place.parent.rmdir()
+                place = place.parent
+            if place.parent.is_dir():
+                sync_folder(place.parent)
         except OSError as error:
             raise refused(path, "", error) from error
 

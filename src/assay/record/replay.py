@@ -8,13 +8,15 @@ that its runs do not.
     a block                 every live arm of every case once, in the plan's order
     a run that failed       tried once more at the end of its block, then missing
     a block all failed      ends the study: nothing here works
-    a run that was void     the whole block is run again in a new order, three times at most
+    a run that was void     its case is run again whole, all arms in a new order after the others of
+                            the block, three times at most: arms are compared within a case only
     a complete block        may decide; decided arms leave the schedule
     an extension            begins with its first run, where a finished study was undecided
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from assay._errors import AlteredError
@@ -55,7 +57,13 @@ class Replay:
         self.extensions = 0
         self.ruling: Ruling = adjudicate(plan, [])
         self._attempt = 0
+        self._cases: frozenset[str] | None = None
+        """Cases of this attempt; None is all."""
         self._current: list[RunRecord] = []
+        self._kept: list[RunRecord] = []
+        """Of the current block, what earlier attempts gave."""
+        self._spoiled: dict[str, RunRecord] = {}
+        """By case of this attempt that is to be run again, the run that was void."""
         self._spent_s = 0.0
 
     def add(self, record: RunRecord) -> None:
@@ -81,9 +89,9 @@ class Replay:
         self._current.append(record)
         self._spent_s += record.took_s
         if record.status == "void":
-            self._again(record)
-        elif self.next_slot() is None:
-            self._complete()
+            self._spoiled[record.case] = record
+        if self.next_slot() is None:
+            self._end_attempt()
 
     def next(self) -> Step | None:
         """The run to make next, or None when the study is over."""
@@ -99,34 +107,46 @@ class Replay:
     def next_slot(self) -> tuple[int, Slot, bool] | None:
         """The next place in the current block, first those not run, then the failed ones."""
         order = self.order()
-        if len(self._current) < len(order):
-            index = len(self._current)
-            return index, order[index], False
-        failed = [r.slot for r in self._current[: len(order)] if r.status == "failed"]
-        retried = len(self._current) - len(order)
-        if retried < len(failed):
-            return failed[retried], order[failed[retried]], True
+        runs = Counter(r.slot for r in self._current)
+        failed = {r.slot for r in self._current if r.status == "failed"}
+        wanted = [i for i, slot in enumerate(order) if slot.case not in self._spoiled]
+        for index in wanted:
+            if not runs[index]:
+                return index, order[index], False
+        for index in wanted:
+            if index in failed and runs[index] == 1:
+                return index, order[index], True
         return None
 
     def order(self) -> list[Slot]:
+        """The order of the current attempt: what is live, of the cases that are to be run."""
+        return [s for s in self.whole() if self._cases is None or s.case in self._cases]
+
+    def whole(self) -> list[Slot]:
         """The current block's order, restricted to what is still live."""
         block = len(self.blocks)
-        whole = self.plan.schedule[block]
+        planned = self.plan.schedule[block]
         if self._attempt:
-            whole = block_order(self.plan.seed, block, self._attempt, whole)
-        return [s for s in whole if (s.case, s.arm) in self.ruling.live]
+            planned = block_order(self.plan.seed, block, self._attempt, planned)
+        return [s for s in planned if (s.case, s.arm) in self.ruling.live]
 
-    def _again(self, record: RunRecord) -> None:
+    def _end_attempt(self) -> None:
+        self._kept += [r for r in self._current if r.case not in self._spoiled]
+        if not self._spoiled:
+            self._complete()
+            return
+        last = [*self._spoiled.values()][-1]
         self._attempt += 1
-        self._current = []
+        self._cases, self._spoiled, self._current = frozenset(self._spoiled), {}, []
         if self._attempt % MAX_ATTEMPTS == 0:
-            times = f"block {record.block} was void {self._attempt} times"
-            self.stop(f"{times}; the last time: {record.reason}")
+            times = f"block {last.block} was void {self._attempt} times"
+            self.stop(f"{times}; the last time: {last.reason}")
 
     def _complete(self) -> None:
-        cells = {(r.case, r.arm): _observation(r) for r in self._current if r.status == "ok"}
+        cells = {(r.case, r.arm): _observation(r) for r in self._kept if r.status == "ok"}
         self.blocks.append(Block(cells, self._spent_s))
-        self._attempt, self._current, self._spent_s = 0, [], 0.0
+        self._attempt, self._cases, self._spent_s = 0, None, 0.0
+        self._current, self._kept = [], []
         self.ruling = adjudicate(self.plan, self.blocks, self.extensions)
         if not cells:
             self.stop(

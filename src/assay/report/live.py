@@ -30,7 +30,7 @@ def remaining_s(replay: Replay) -> float:
         return 0.0
     typical = sum(made[-20:]) / len(made[-20:])
     blocks = planned_blocks(replay) - len(replay.blocks)
-    live = len(replay.order())
+    live = len(replay.whole())
     return max(0.0, typical * (blocks * live - len(replay.records) % max(live, 1)))
 
 
@@ -42,7 +42,7 @@ def planned_blocks(replay: Replay) -> int:
     made = [r.took_s for r in replay.records]
     if not made:
         return 8
-    block_s = sum(made) / len(made) * len(replay.order() or replay.plan.schedule[0])
+    block_s = sum(made) / len(made) * len(replay.whole() or replay.plan.schedule[0])
     return max(8, min(int(replay.plan.runs_budget_s / block_s), len(replay.plan.schedule)))
 
 

@@ -147,7 +147,7 @@ def _order(plan: Plan) -> str:
     once = "every live arm once" if len(plan.cases) == 1 else "every live arm of every case once"
     return (
         f"a block is {once}, in a random order drawn from the seed before the first run; "
-        "a block with a void run is run again in a new order"
+        "a void run has its case run again in that block, in a new order"
     )
 
 

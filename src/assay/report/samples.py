@@ -20,21 +20,21 @@ from assay.study import SENTINEL, Plan
 EVIDENCE_SHOWN = 4
 
 
-def status_of(run: RunRecord, voided: set[tuple[int, int]], blocks: int) -> str:
+def status_of(run: RunRecord, voided: set[tuple[int, int, str]], blocks: int) -> str:
     """What became of a run: counts, void, failed, or aside.
 
-    Aside is a good run whose block was run again or not completed; `voided`
-    holds block and attempt of every void run.
+    Aside is a good run whose case was run again in its block, or whose block was not completed;
+    `voided` holds block, attempt and case of every void run.
     """
     if run.status != "ok":
         return run.status
-    aside = (run.block, run.attempt) in voided or run.block >= blocks
+    aside = (run.block, run.attempt, run.case) in voided or run.block >= blocks
     return "aside" if aside else "counts"
 
 
 def statuses(runs: Sequence[RunRecord], blocks: int) -> list[str]:
     """`status_of` every run; `blocks` complete blocks were judged."""
-    voided = {(r.block, r.attempt) for r in runs if r.status == "void"}
+    voided = {(r.block, r.attempt, r.case) for r in runs if r.status == "void"}
     return [status_of(r, voided, blocks) for r in runs]
 
 
@@ -91,7 +91,8 @@ def _value(plan: Plan, run: RunRecord) -> float | None:
 def _point(plan: Plan, run: RunRecord, status: str) -> dict[str, Any]:
     value = _value(plan, run)
     shown = "no value" if value is None else format_quantity(value, metric(plan.primary).unit)
-    why = {"aside": "does not count: its block was run again or not completed"}.get(status, "")
+    aside = "does not count: its block was run again for this case, or not completed"
+    why = aside if status == "aside" else ""
     if status in ("void", "failed"):
         why = f"{status}: {run.reason}"
     title = f"run {run.run}, block {run.block}, {run.arm}: {shown}"

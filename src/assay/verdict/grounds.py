@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from itertools import product
 
 from assay.study import Plan
 from assay.verdict.contrast import Contrast
@@ -25,17 +26,19 @@ def witness(blocks: Sequence[Block], cases: Sequence[str], arms: Sequence[str]) 
 def dose(
     plan: Plan, blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast
 ) -> dict[str, float]:
-    """The largest median dose, over the contrast's arms, of each factor that it changes."""
+    """The largest median dose, over cases and the contrast's arms, of each factor it changes.
+
+    Cases are not mixed: doses of different servers count different things.
+    """
     levels = {a.name: a.levels for a in plan.arms}
     found: dict[str, float] = {}
     for factor in plan.factors:
         if len({levels[arm].get(factor) for arm in contrast.arms}) < 2:
             continue
         medians = []
-        for arm in contrast.arms:
-            doses = [
-                s.dose[factor] for s in observations(blocks, cases, (arm,)) if factor in s.dose
-            ]
+        for case, arm in product(cases, contrast.arms):
+            seen = observations(blocks, (case,), (arm,))
+            doses = [s.dose[factor] for s in seen if factor in s.dose]
             medians += [statistics.median(doses)] if doses else []
         if medians:
             found[factor] = max(medians)

@@ -1,8 +1,8 @@
 """Changes to the host: planned, announced on disk, written, looked at, and brought back."""
 
 from assay.host.transaction.fixture import tree_at
-from assay.host.transaction.items import file_item, has_value, value_item
-from assay.host.transaction.plan import Item, Plan
+from assay.host.transaction.items import file_item, has_value, path_of, value_item
+from assay.host.transaction.plan import Item, Plan, new_id
 from assay.host.transaction.run import Status, apply, confirm, forget, recover, roll_back, statuses
 from assay.host.tree import RefusedError, Tree
 
@@ -17,6 +17,8 @@ __all__ = [
     "file_item",
     "forget",
     "has_value",
+    "new_id",
+    "path_of",
     "recover",
     "roll_back",
     "statuses",

@@ -44,10 +44,14 @@ def value_item(tree: Tree, name: str, new: str, *, reason: str = "", rule: str =
     return None if _has_it(item) else item
 
 
-def _found(tree: Tree, name: str, new: str) -> Item:
+def path_of(tree: Tree, name: str) -> str:
+    """Where a path or key of sysctl stands; the pool of the default size among all pools."""
     path = sysctl(name)
-    if path == DEFAULT_POOL:
-        path = _default_pool(tree)
+    return _default_pool(tree) if path == DEFAULT_POOL else path
+
+
+def _found(tree: Tree, name: str, new: str) -> Item:
+    path = path_of(tree, name)
     if not path.startswith(("/proc/", "/sys/")):
         raise InputError(f"{path} is no setting of the kernel", next_step="see /proc/sys and /sys")
     old = tree.read(path)

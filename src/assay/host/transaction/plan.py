@@ -31,6 +31,7 @@ FOLDERS = (
     "/etc/systemd/system/",
     "/etc/security/limits.d/",
     "/etc/default/grub.d/",
+    "/etc/udev/rules.d/",
 )
 """Where files of ours may stand."""
 
@@ -78,11 +79,10 @@ class Plan(Frozen):
     items: list[Item]
 
     @classmethod
-    def of(cls, items: list[Item], tree: Tree) -> Plan:
+    def of(cls, items: list[Item], tree: Tree, name: str | None = None) -> Plan:
         """A plan for the host as it is now."""
-        made = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         boot, kernel = identity(tree)
-        return cls(id=f"{made}-{secrets.token_hex(3)}", boot_id=boot, kernel=kernel, items=items)
+        return cls(id=name or new_id(), boot_id=boot, kernel=kernel, items=items)
 
     @classmethod
     def load(cls, path: Path) -> Plan:
@@ -115,6 +115,11 @@ class Plan(Frozen):
     def text(self) -> str:
         """Its JSON."""
         return json.dumps(self.model_dump(), indent=1) + "\n"
+
+
+def new_id() -> str:
+    """A name for a plan, which no other has; later ones sort after it."""
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 
 def check_own(path: str, text: str) -> None:

@@ -37,6 +37,10 @@ class Other:
     def said(self) -> str:
         return ""
 
+    def environ(self, names: Sequence[str]) -> dict[str, str]:
+        """It was set by somebody else, and no study changes it."""
+        return {}
+
 
 class Attached:
     """A server with the settings of one run."""

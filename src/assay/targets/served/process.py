@@ -124,6 +124,7 @@ class Process:
             raise
         self.pid = self._process.pid
         self._watcher.guard(self.pid)
+        self._environ = _environ(self.pid)
 
     def wait_until(self, is_ready: Callable[[], bool], is_fatal: Callable[[str], str]) -> None:
         """Waits until it is ready. RunError when it has ended, or its log says it never will be."""
@@ -144,6 +145,13 @@ class Process:
     def listens(self, port: int) -> bool:
         """Whether it listens on a port itself: another server that does is not to be asked."""
         return self._process.poll() is None and listens(self.pid, port)
+
+    def environ(self, names: Sequence[str]) -> dict[str, str]:
+        """Those variables of the environment that it was started with, as the kernel showed them.
+
+        nginx writes its title over them, so they are looked at as soon as it is there.
+        """
+        return {name: self._environ[name] for name in names if name in self._environ}
 
     def said(self) -> str:
         """What it has printed."""
@@ -183,6 +191,16 @@ class Process:
         if self._own is not None:
             self._own.dismiss()
         return orderly
+
+
+def _environ(pid: int) -> dict[str, str]:
+    """Of a process that was started just now; nothing of one that is gone already."""
+    try:
+        text = Path(f"/proc/{pid}/environ").read_text("utf-8", "replace")
+    except OSError:
+        return {}
+    pairs = (entry.partition("=") for entry in text.split("\0"))
+    return {name: value for name, _, value in pairs}
 
 
 def _how(code: int) -> str:

@@ -203,14 +203,16 @@ class Started:
             self.times = None
 
 
-def _shown(pid: int | None, watched: tuple[str, ...]) -> dict[str, Any]:
+def _shown(process: Any, watched: tuple[str, ...]) -> dict[str, Any]:
     """What /proc shows of a process; nothing of one that is elsewhere, somebody else's or gone."""
+    pid = process.pid
     if pid is None:
         return {}
     try:
-        found = process_evidence(pid, watched)
+        found = process_evidence(pid, ())
     except OSError:
         return {}
+    found["environ"] = process.environ(watched)
     executable = found["executable"]
     executable["build_id"] = _build_id(pid, executable["sha256"])
     return found
@@ -241,7 +243,7 @@ class ServedServer:
                 )
         given = {name: self._launch.settings[name] for name in client}
         self._read_back = {**found, **given, **started.facts}
-        self._process = _shown(started.process.pid, tuple(self._launch.env))
+        self._process = _shown(started.process, tuple(self._launch.env))
         image = started.adapter.image(started.place)
         if image is not None:
             sha256 = proc.mapped_digest(started.process.pid, image)
