@@ -6,6 +6,8 @@ Each is looked for before it is provoked as well: a rule that always speaks prov
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,9 +20,7 @@ from assay.host.check import View, findings
 from assay.host.transaction import Plan, Tree, apply, file_item, forget, roll_back
 from assay.targets import TARGETS, Launch
 from assay.workloads import WORKLOADS
-from served_kit import own_folders
-
-__all__ = ["own_folders"]
+from served_kit import left_in
 
 HOST = Tree()
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -32,6 +32,21 @@ pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not HOST.may_write(THP) or not HOST.may_write(POOL),
     reason="only root of a host may change its settings",
 )
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that any user may enter: these servers refuse root."""
+    made = Path(tempfile.mkdtemp(prefix="findings-"))
+    made.chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(made / "cache"))
+    monkeypatch.setenv("TMPDIR", str(made))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    try:
+        yield made
+        assert left_in(made) == []
+    finally:
+        shutil.rmtree(made)
 
 
 def found(kind: str = "", pid: int | None = None) -> set[tuple[str, str]]:
@@ -69,19 +84,19 @@ def test_a_pool_that_nobody_uses_is_a_waste() -> None:
     assert found() == before
 
 
-def test_a_postgresql_that_fell_back_to_small_pages_is_seen(tmp_path: Path) -> None:
+def test_a_postgresql_that_fell_back_to_small_pages_is_seen(folder: Path) -> None:
     """huge_pages = try, and a pool that is too small for it: not a word in its answers."""
     settings = {"huge_pages": "try", "shared_buffers": "256MB"}
-    with serving("postgresql", tmp_path, **settings) as pid:
+    with serving("postgresql", folder, **settings) as pid:
         assert "maps none of them" in of("H01", found("postgresql", pid))
-    with in_force({POOL: str(pool() + 200)}), serving("postgresql", tmp_path, **settings) as pid:
+    with in_force({POOL: str(pool() + 200)}), serving("postgresql", folder, **settings) as pid:
         assert of("H01", found("postgresql", pid)) == ""
 
 
-def test_a_mariadb_that_may_not_lock_what_it_asks_for_is_seen(tmp_path: Path) -> None:
+def test_a_mariadb_that_may_not_lock_what_it_asks_for_is_seen(folder: Path) -> None:
     """The limit is the one that the process has, not the one that a file promises."""
     settings = {"large_pages": True, "innodb_buffer_pool_size": "64MiB"}
-    with in_force({POOL: str(pool() + 96)}), serving("mariadb", tmp_path, **settings) as pid:
+    with in_force({POOL: str(pool() + 96)}), serving("mariadb", folder, **settings) as pid:
         assert f"process {pid} may lock" in of("H07", found("mariadb", pid))
 
 

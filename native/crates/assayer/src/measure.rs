@@ -9,7 +9,7 @@ use std::sync::{Barrier, OnceLock};
 use std::time::Duration;
 
 use assay_primitives::Clock;
-use assay_sampler::{CpuShare, CpuTimes, ProcessTree, TreeUsage, process};
+use assay_sampler::{CpuShare, CpuTimes, KernelThreads, ProcessTree, TreeUsage, process};
 
 use crate::driver::{self, Counts, Message, Unit, Window, WorkerReport};
 use crate::failure::Failure;
@@ -106,6 +106,7 @@ pub struct OwnUsage {
 struct Sample {
     server: Option<ProcessTree>,
     beside: Vec<Option<ProcessTree>>,
+    kernel: KernelThreads,
     times: CpuTimes,
     own_cpu_s: f64,
     own_switches: (u64, u64),
@@ -118,6 +119,7 @@ impl Sample {
         Self {
             server: server.and_then(ProcessTree::again),
             beside: beside.iter().map(ProcessTree::again).collect(),
+            kernel: KernelThreads::read(),
             times: CpuTimes::read(),
             own_cpu_s: process::process_cpu_s(),
             own_switches: process::context_switches(),
@@ -410,7 +412,8 @@ impl<'a> Collector<'a> {
         let sampled_s = clock.ns_between(opening.ticks, closing.ticks) as f64 / 1e9;
         let per_s = |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         let own_cpu_s = closing.own_cpu_s - opening.own_cpu_s;
-        let known_cpu_s = own_cpu_s + closing.trees_cpu_s_since(opening);
+        let kernel_cpu_s = closing.kernel.cpu_s_since(&opening.kernel);
+        let known_cpu_s = own_cpu_s + closing.trees_cpu_s_since(opening) + kernel_cpu_s;
         let foreign_s = closing.times.busy_s_since(&opening.times) - known_cpu_s;
         let step_ns = closing.wall_clock_offset_ns - opening.wall_clock_offset_ns;
         Health {

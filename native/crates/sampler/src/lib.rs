@@ -6,10 +6,12 @@
 pub mod capabilities;
 pub mod cpu_times;
 pub mod facts;
+pub mod kernel_threads;
 pub mod process;
 pub mod process_tree;
 
 pub use capabilities::Capabilities;
 pub use cpu_times::{CpuShare, CpuTimes};
 pub use facts::Facts;
+pub use kernel_threads::KernelThreads;
 pub use process_tree::{ProcessTree, TreeUsage};

@@ -10,27 +10,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_primitives::clock::kernel_ns;
 
 /// Ticks per second in /proc/PID/stat: USER_HZ is 100 on every Linux that Assay runs on.
-const TICKS_PER_S: f64 = 100.0;
+pub(crate) const TICKS_PER_S: f64 = 100.0;
 
 /// Readings at most, until none ended or began meanwhile.
 const READINGS: usize = 10;
 
 /// One process, told from a later one of the same number by when it began (ticks since boot).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Identity {
-    pid: u32,
-    started: u64,
+pub(crate) struct Identity {
+    pub(crate) pid: u32,
+    pub(crate) started: u64,
 }
 
 /// What /proc/PID/stat says of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stat {
-    identity: Identity,
-    parent: u32,
+pub(crate) struct Stat {
+    pub(crate) identity: Identity,
+    pub(crate) parent: u32,
     /// Ticks of its own, which it keeps until somebody waits for it.
-    own_ticks: u64,
+    pub(crate) own_ticks: u64,
     /// Ticks of children that were waited for.
-    reaped_ticks: u64,
+    pub(crate) reaped_ticks: u64,
 }
 
 /// What one process has used since it began.
@@ -153,7 +153,8 @@ fn family<'s>(
     })
 }
 
-fn every_stat() -> Vec<Stat> {
+/// Every process that is shown here.
+pub(crate) fn every_stat() -> Vec<Stat> {
     let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     pids.filter_map(|pid| parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))

@@ -29,6 +29,8 @@ PATIENCE_S = 120.0
 STOP_S = 30.0
 USER = "nobody"
 """Whom a server that refuses root runs as."""
+EXEC_LOOKS = 50
+"""Looks at a process, a millisecond apart, until it shows its environment."""
 _LAST = 2000
 
 
@@ -194,11 +196,19 @@ class Process:
 
 
 def _environ(pid: int) -> dict[str, str]:
-    """Of a process that was started just now; nothing of one that is gone already."""
-    try:
-        text = Path(f"/proc/{pid}/environ").read_text("utf-8", "replace")
-    except OSError:
-        return {}
+    """Of a process that was started just now; nothing of one that is gone already.
+
+    For a moment of its `execve` it has none.
+    """
+    text = ""
+    for _ in range(EXEC_LOOKS):
+        try:
+            text = Path(f"/proc/{pid}/environ").read_text("utf-8", "replace")
+        except OSError:
+            return {}
+        if text.strip("\0"):
+            break
+        time.sleep(0.001)
     pairs = (entry.partition("=") for entry in text.split("\0"))
     return {name: value for name, _, value in pairs}
 

@@ -118,9 +118,9 @@
 //! * `health` `{"loader": "in-process", "busiest_thread": null, "late_sends": null,
 //!   "asked_per_s": null, "achieved_per_s", "server_idle", "foreign_cpu", "steal",
 //!   "clock_step_ms"}`: `server_idle` is the idle fraction of the CPUs that workers may use,
-//!   `foreign_cpu` the CPUs' worth of other processes' work, `steal` the CPUs' worth of stolen
-//!   time, all over the window; `clock_step_ms` is how far the wall clock moved against the
-//!   monotonic one.
+//!   `foreign_cpu` the CPUs' worth of other processes' work (threads of the kernel, which write back
+//!   and keep journals for them, are none), `steal` the CPUs' worth of stolen time, all over the
+//!   window; `clock_step_ms` is how far the wall clock moved against the monotonic one.
 //! * `result`:
 //!   - `complete`: false if the window was cut short; `window_s`: its real length.
 //!   - `operations`, `errors`: counted in the window; failed operations are part of both.
