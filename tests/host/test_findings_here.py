@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 
+from assay._errors import RunError
 from assay.bench.host_values import in_force
 from assay.host.check import View, findings
 from assay.host.transaction import Plan, Tree, apply, file_item, forget, roll_back
 from assay.targets import TARGETS, Launch
+from assay.targets.own_figure import figure_at, figure_of
 from assay.workloads import WORKLOADS
 from served_kit import left_in
 
@@ -64,15 +66,15 @@ def pool() -> int:
 
 
 @contextmanager
-def serving(kind: str, folder: Path, **settings: Any) -> Iterator[int]:
-    """A server with little data; its process."""
+def serving(kind: str, folder: Path, **settings: Any) -> Iterator[Any]:
+    """A server with little data, as it was started."""
     workload = "oltp-point-select"
     parameters = {n: p.default for n, p in WORKLOADS[workload].parameters.items()}
     parameters |= {"tables": 1, "table_size": 1000}
     made = Launch(settings, workload, parameters, 3, 0.05, 0.2, interval_s=0.1)
     server = TARGETS[kind].start(made, folder / "log")
     try:
-        yield server._started.process.pid
+        yield server._started
     finally:
         server.stop()
 
@@ -87,17 +89,74 @@ def test_a_pool_that_nobody_uses_is_a_waste() -> None:
 def test_a_postgresql_that_fell_back_to_small_pages_is_seen(folder: Path) -> None:
     """huge_pages = try, and a pool that is too small for it: not a word in its answers."""
     settings = {"huge_pages": "try", "shared_buffers": "256MB"}
-    with serving("postgresql", folder, **settings) as pid:
-        assert "maps none of them" in of("H01", found("postgresql", pid))
-    with in_force({POOL: str(pool() + 200)}), serving("postgresql", folder, **settings) as pid:
-        assert of("H01", found("postgresql", pid)) == ""
+    with serving("postgresql", folder, **settings) as server:
+        seen = found("postgresql", server.process.pid)
+        assert "maps none of them" in of("H01", seen)
+    with in_force({POOL: str(pool() + 200)}), serving("postgresql", folder, **settings) as server:
+        assert of("H01", found("postgresql", server.process.pid)) == ""
 
 
 def test_a_mariadb_that_may_not_lock_what_it_asks_for_is_seen(folder: Path) -> None:
     """The limit is the one that the process has, not the one that a file promises."""
     settings = {"large_pages": True, "innodb_buffer_pool_size": "64MiB"}
-    with in_force({POOL: str(pool() + 96)}), serving("mariadb", folder, **settings) as pid:
+    with in_force({POOL: str(pool() + 96)}), serving("mariadb", folder, **settings) as server:
+        pid = server.process.pid
         assert f"process {pid} may lock" in of("H07", found("mariadb", pid))
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "slack"),
+    [
+        ("postgresql", {"huge_pages": "on", "shared_buffers": "96MB"}, 1.0),
+        (
+            "mariadb",
+            {
+                "large_pages": True,
+                "innodb_buffer_pool_size": "100MiB",
+                "innodb_buffer_pool_chunk_size": "64MiB",
+                "key_buffer_size": "3MiB",
+                "aria_pagecache_buffer_size": "16MiB",
+            },
+            1.3,
+        ),
+    ],
+)
+def test_a_servers_own_figure_is_what_it_then_maps(
+    folder: Path, kind: str, settings: dict[str, Any], slack: float
+) -> None:
+    """PostgreSQL's to the page; of MariaDB's an upper bound that wastes little."""
+    with in_force({POOL: str(pool() + 160)}), serving(kind, folder, **settings) as server:
+        asked = figure_at(server.adapter.url(server.place)).asked(2 << 20)
+        mapped = mapped_huge(server.process.pid)
+    assert mapped <= asked <= slack * mapped
+
+
+def mapped_huge(pid: int) -> int:
+    """Bytes that a process maps of pools, touched or not."""
+    found = size = 0
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if name == "Size":
+            size = int(rest.split()[0]) * 1024
+        elif name == "KernelPageSize" and int(rest.split()[0]) > 4:
+            found += size
+    return found
+
+
+def test_a_postgresql_that_does_not_run_is_asked_by_its_data(folder: Path) -> None:
+    """The same figure as of the one that runs, and an error while it does."""
+    with serving("postgresql", folder, shared_buffers="96MB") as server:
+        (data,) = folder.glob("assay-postgresql-*/data")
+        with pytest.raises(RunError, match="postgres"):
+            figure_of(data)
+        (data / "postmaster.pid").rename(data / "kept.pid")
+        try:
+            default = figure_of(data)
+        finally:
+            (data / "kept.pid").rename(data / "postmaster.pid")
+        running = figure_at(server.adapter.url(server.place))
+    assert default.source == running.source == "shared_memory_size"
+    assert default.asked(2 << 20) > running.asked(2 << 20) // 2
 
 
 def test_always_huge_pages_and_redis_do_not_go_together() -> None:

@@ -44,16 +44,26 @@ def test_the_worked_example_of_sap_ase_comes_out_to_the_page() -> None:
     assert Need((1792 * GIB), GIB, extra=GIB).pages == 1793
 
 
-def test_mariadb_takes_whole_chunks_and_each_mapping_whole_pages() -> None:
+def test_a_mariadb_with_chunks_takes_whole_ones_and_each_mapping_whole_pages() -> None:
     """130 MiB are three chunks of 64; a cache of 1000 bytes is one page."""
     figure = mariadb_figure(VARIABLES)
     assert figure.mappings == {
         "buffer pool": 192 * MIB,
         "log buffer": 16 * MIB,
+        "log buffer, second": 16 * MIB,
         "key buffer": 1000,
+        "small ones": 16 * MIB,
     }
-    assert figure.asked(2 * MIB) == (192 + 16 + 2) * MIB
-    assert figure.asked(GIB) == 3 * GIB
+    assert figure.asked(2 * MIB) == (192 + 32 + 2 + 16) * MIB
+    assert figure.asked(GIB) == 5 * GIB
+
+
+@pytest.mark.parametrize(
+    "further", [{"innodb_buffer_pool_size_max": 130 * MIB}, {"innodb_buffer_pool_chunk_size": 0}]
+)
+def test_a_mariadb_whose_pool_is_one_mapping_has_no_chunks(further: dict[str, int]) -> None:
+    """Since MDEV-29445 the size of a chunk is a word without a meaning."""
+    assert mariadb_figure(VARIABLES | further).mappings["buffer pool"] == 130 * MIB
 
 
 @pytest.mark.parametrize("text", ["143MB", "143 MB", "143"])

@@ -42,15 +42,29 @@ MARIADB_ASKS = (
 )
 """Variables of MariaDB that say what it takes from large pages."""
 
+MARIADB_WHOLE = "innodb_buffer_pool_size_max"
+"""A variable of versions whose buffer pool is one mapping and no chunks (MDEV-29445)."""
+
+MARIADB_SMALL = 16 << 20
+"""For InnoDB's smaller and passing buffers: 4 to 12 MiB were seen of 10.11.19."""
+
 
 def mariadb_figure(variables: Mapping[str, int]) -> Figure:
-    """Of MariaDB: its buffer pool in whole chunks, the log buffer, and the two other page caches.
+    """Of MariaDB: at most what it takes. KeyError where one of MARIADB_ASKS is missing.
 
-    MariaDB documentation, large_pages; KeyError where a variable is missing.
+    Its buffer pool, in whole chunks where it still has such; the log buffer, which there is twice;
+    the caches of MyISAM's and Aria's pages. Held against the smaps of 10.11.19.
     """
     pool, chunk, log, keys, aria = (variables[name] for name in MARIADB_ASKS)
-    whole = -(-pool // chunk) * chunk if chunk else pool
-    mappings = {"buffer pool": whole, "log buffer": log, "key buffer": keys, "Aria": aria}
+    is_whole = MARIADB_WHOLE in variables or not chunk
+    mappings = {
+        "buffer pool": pool if is_whole else -(-pool // chunk) * chunk,
+        "log buffer": log,
+        "log buffer, second": log,
+        "key buffer": keys,
+        "Aria": aria,
+        "small ones": MARIADB_SMALL,
+    }
     return Figure("its variables", {name: size for name, size in mappings.items() if size})
 
 

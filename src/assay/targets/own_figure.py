@@ -8,7 +8,13 @@ from pathlib import Path
 from assay import native
 from assay._address import parse_url
 from assay._errors import InputError, MissingError
-from assay.host.sizing import MARIADB_ASKS, Figure, mariadb_figure, postgresql_figure
+from assay.host.sizing import (
+    MARIADB_ASKS,
+    MARIADB_WHOLE,
+    Figure,
+    mariadb_figure,
+    postgresql_figure,
+)
 from assay.targets.postgresql import POSTGRESQL
 from assay.targets.served.process import run_as
 
@@ -20,7 +26,7 @@ def figure_at(url: str) -> Figure:
         (rows,) = native.ask_server(target.request(), ["SHOW shared_memory_size"])
         return postgresql_figure(str(rows[0][0]))
     if target.protocol == "mysql":
-        names = ", ".join(f"'{name}'" for name in MARIADB_ASKS)
+        names = ", ".join(f"'{name}'" for name in (*MARIADB_ASKS, MARIADB_WHOLE))
         ask = f"SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})"
         (rows,) = native.ask_server(target.request(), [ask])
         found = {str(name).lower(): int(str(value)) for name, value in rows}
