@@ -28,6 +28,8 @@ ORDER = (
     "verdict",
     "record",
     "bench",
+    "price",
+    "claims",
     "report",
     "load",
     "api",

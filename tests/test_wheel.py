@@ -7,6 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+from assay.claims import shipped_claims
 from assay.study import shipped
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +22,9 @@ def test_a_wheel_holds_the_binary_the_studies_and_the_report(tmp_path: Path) -> 
     assert any(n.endswith(".data/scripts/assayer") for n in names)
     for study in shipped():
         assert f"assay/library/studies/{study}.toml" in names
+    for claim in shipped_claims():
+        assert f"assay/library/claims/{claim}.toml" in names
+    assert "assay/library/prices/mariadb-arm.toml" in names
     assert "assay/report/vendor/plot.js" in names
     assert any(n.startswith("assay/report/templates/") for n in names)
     assert any(n.endswith("licenses/LICENSE") for n in names)

@@ -7,23 +7,33 @@ The command line is a thin layer over what stands here:
     resume_study  go on with one that was interrupted, or extend one that is undecided
     open_bundle   a bundle on disk: its plan, runs and verdicts
     differences   where a bundle does not recompute to what it says
+    audit         published statements held against the tables they were made from
+    worth         a ratio of throughputs and two prices: gain, saving, break-even
 """
 
 from assay._errors import AssayError
 from assay.api import open_bundle, resume_study, run_study
+from assay.claims import Audited, audit
+from assay.price import Price, Ratio, Worth, worth
 from assay.record import Bundle, differences
 from assay.verdict import Decision, Verdict, decide
 from assay.verdict.rows import Verdicts
 
 __all__ = [
     "AssayError",
+    "Audited",
     "Bundle",
     "Decision",
+    "Price",
+    "Ratio",
     "Verdict",
     "Verdicts",
+    "Worth",
+    "audit",
     "decide",
     "differences",
     "open_bundle",
     "resume_study",
     "run_study",
+    "worth",
 ]

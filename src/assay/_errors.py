@@ -2,7 +2,10 @@
 
     AssayError
     ├── InputError            exit 2: the request is wrong
-    │   ├── StudyError        a study file, with one Problem per mistake
+    │   ├── FileError         a file somebody wrote, with one Problem per mistake
+    │   │   ├── StudyError        a study
+    │   │   ├── ClaimError        a claim: a published table, transcribed
+    │   │   └── CatalogueError    a catalogue of prices
     │   ├── DataError         somebody's measurements
     │   └── BundleError       a bundle that is not one, or not the one meant
     ├── AlteredError          exit 1: a bundle was changed after it was written
@@ -58,7 +61,7 @@ class BundleError(InputError):
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One mistake in a study file: where (1-based), what, and what to do next."""
+    """One mistake in a file: where (1-based), what, and what to do next."""
 
     line: int
     column: int
@@ -66,8 +69,10 @@ class Problem:
     next_step: str
 
 
-class StudyError(InputError):
-    """A study file has mistakes. `problems` holds all that could be found at once."""
+class FileError(InputError):
+    """A file has mistakes. `problems` holds all that could be found at once."""
+
+    remedy = "mend the file"
 
     def __init__(self, path: str, problems: list[Problem]) -> None:
         self.path = path
@@ -76,7 +81,25 @@ class StudyError(InputError):
             f"{path}:{p.line}:{p.column}: {p.message}\n    next: {p.next_step}"
             for p in self.problems
         ]
-        super().__init__("\n".join(lines), next_step="mend the study file; nothing was started")
+        super().__init__("\n".join(lines), next_step=self.remedy)
+
+
+class StudyError(FileError):
+    """A study file has mistakes."""
+
+    remedy = "mend the study file; nothing was started"
+
+
+class ClaimError(FileError):
+    """A claim file has mistakes."""
+
+    remedy = "mend the claim file; docs/price.md has its vocabulary"
+
+
+class CatalogueError(FileError):
+    """A catalogue of prices has mistakes."""
+
+    remedy = "mend the catalogue; docs/price.md has its keys"
 
 
 class AlteredError(AssayError):

@@ -65,7 +65,7 @@ budget = "10s"
 """
 
 
-COMMANDS = ["run", "pilot", "show", "report", "verify", "decide", "list", "host"]
+COMMANDS = ["run", "pilot", "show", "report", "verify", "decide", "list", "host", "price", "audit"]
 
 
 def test_help_names_every_command_and_exit_code() -> None:
@@ -193,7 +193,7 @@ def test_a_folder_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
         assert "is not a bundle" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["studies", "targets", "workloads", "changes"])
+@pytest.mark.parametrize("what", ["studies", "targets", "workloads", "changes", "claims", "prices"])
 def test_everything_can_be_listed_for_people_and_programs(what: str) -> None:
     """Names in both."""
     entries = json.loads(assay("list", what, "--json").stdout)

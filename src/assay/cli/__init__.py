@@ -7,7 +7,20 @@ import signal
 import typer
 
 from assay._errors import AssayError
-from assay.cli import decide, host, list_, load, pilot, report, run, serve, show, verify
+from assay.cli import (
+    audit,
+    decide,
+    host,
+    list_,
+    load,
+    pilot,
+    price,
+    report,
+    run,
+    serve,
+    show,
+    verify,
+)
 from assay.cli._output import complain, story
 from assay.host.transaction import recover
 from assay.host.tree import Tree
@@ -25,7 +38,7 @@ app = typer.Typer(
     "needed is missing here; 4 the measurement is void; 5 the host could not be restored; "
     "130 interrupted, what was done is kept.",
 )
-for command in (run, pilot, show, report, verify, decide, load, serve, list_, host):
+for command in (run, pilot, show, report, verify, decide, load, serve, list_, host, price, audit):
     command.register(app)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from assay._errors import AssayError, ExitCode
@@ -70,6 +70,19 @@ def tell(lines: Iterable[Line]) -> None:
     console = _Stdout(soft_wrap=True, highlight=False)
     for line in lines:
         console.print(Text(line.text, style=line.style))
+
+
+WIDE = 150
+"""Columns of a table where no terminal says how many there are."""
+
+
+def tell_tables(tables: Iterable[RenderableType]) -> None:
+    """Print tables of a result, as wide as the terminal is."""
+    console = _Stdout(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDE
+    for table in tables:
+        console.print(table)
 
 
 def tell_json(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""`assay list`: the studies, targets, workloads and changes that there are."""
+"""`assay list`: the studies, targets, workloads, changes, claims and prices that there are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import typer
 from assay._errors import ExitCode, InputError
 from assay._parameters import Parameter, by_name, nearest
 from assay.changes import CATALOGUE, GENERIC
+from assay.claims import shipped_claims
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.price import shipped_prices
 from assay.report import Line
 from assay.study import shipped
 from assay.targets import TARGETS, Target
@@ -29,6 +31,8 @@ class Listed(enum.StrEnum):
     TARGETS = "targets"
     WORKLOADS = "workloads"
     CHANGES = "changes"
+    CLAIMS = "claims"
+    PRICES = "prices"
 
 
 @guarded
@@ -37,7 +41,7 @@ def command(
     target: str = typer.Option(None, help="With changes: only those of this target."),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
-    """List what a study can name.
+    """List what a study, an audit or a price can name.
 
     Example: assay list changes --target engine
     """
@@ -149,11 +153,29 @@ def _changes(target: str | None) -> list[dict[str, Any]]:
     return found + generic
 
 
+def _claims(_: str | None) -> list[dict[str, Any]]:
+    found = {name: tomllib.loads(text) for name, text in shipped_claims().items()}
+    return [{"name": n, "text": v["title"], "source": v["source"]} for n, v in found.items()]
+
+
+def _prices(_: str | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": p.machine,
+            "text": f"{p.price:g} {p.currency} per {p.period}",
+            "source": p.source or "",
+        }
+        for p in shipped_prices().values()
+    ]
+
+
 _LISTS = {
     Listed.STUDIES: _studies,
     Listed.TARGETS: _targets,
     Listed.WORKLOADS: _workloads,
     Listed.CHANGES: _changes,
+    Listed.CLAIMS: _claims,
+    Listed.PRICES: _prices,
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import tree_sitter
 import tree_sitter_toml
 
-from assay._errors import Problem, StudyError
+from assay._errors import FileError, Problem, StudyError
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -46,12 +46,12 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_toml.language()))
 
 
-def parse(name: str, text: str) -> Document:
-    """The document in `text`; StudyError with the position if it is not TOML."""
+def parse(name: str, text: str, error_kind: type[FileError] = StudyError) -> Document:
+    """The document in `text`; an error of the kind given, with the position, if it is not TOML."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise StudyError(name, [_not_toml(str(error), text)]) from error
+        raise error_kind(name, [_not_toml(str(error), text)]) from error
     tree = _parser().parse(text.encode())
     positions: dict[Path, Position] = {(): (1, 1)}
     _Walker(positions).document(tree.root_node)

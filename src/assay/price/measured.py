@@ -1,0 +1,149 @@
+"""The ratio of throughputs that a bundle holds: of two arms of one study, or of two bundles.
+
+Two arms of one study were run in the same random blocks, so their ratio and its interval are
+those of the verdict. Two bundles were not: the mean log of each is taken with a Welch interval
+over runs, and the result says that machine, day and state of the host were compared with it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t
+
+from assay._errors import InputError
+from assay._parameters import nearest
+from assay.metrics import metric
+from assay.price.gain import Ratio
+from assay.record import Bundle
+from assay.study import SENTINEL
+from assay.verdict.rows import SUITE, Row
+
+WORK = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")
+"""Metrics that are work for a time, or time for a piece of work: what money buys."""
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The ratio, what it is of, and what weakens it."""
+
+    ratio: Ratio
+    title: str
+    doubts: tuple[str, ...]
+
+
+def of_arms(bundle: Bundle, arm: str | None = None) -> Measured:
+    """An arm against its baseline, from the verdict of a study.
+
+    Without `arm` the study must have one verdict about its throughput. InputError otherwise.
+    """
+    verdicts = bundle.verdicts()
+    _require_work(verdicts.primary)
+    rows = [r for r in verdicts.verdicts if _is_whole(r, verdicts.primary)]
+    cases = {r.case for r in rows}
+    if SUITE in cases:
+        rows = [r for r in rows if r.case == SUITE]
+    arms = list(dict.fromkeys(r.arm for r in rows))
+    if not arms:
+        raise InputError(
+            f"{bundle.folder} has no estimate of {verdicts.primary} for any arm",
+            next_step="go on with `assay run --resume`, or price another bundle",
+        )
+    if arm is None and len(arms) != 1:
+        raise InputError(
+            f"{verdicts.study} has {len(arms)} arms with a verdict",
+            next_step=f"name one with --arm: {', '.join(arms)}",
+        )
+    wanted = arm or arms[0]
+    found = [r for r in rows if r.arm == wanted]
+    if not found:
+        raise InputError(
+            f"{wanted!r} has no verdict on {verdicts.primary}{nearest(wanted, arms)}",
+            next_step=f"use one of {', '.join(arms)}",
+        )
+    return _of_row(found[0], verdicts.primary)
+
+
+def _require_work(primary: str) -> None:
+    if primary.split(".")[0] not in WORK:
+        raise InputError(
+            f"{primary} is not work for a time, so it has no price",
+            next_step=f"run a study whose primary metric is one of {', '.join(WORK)}",
+        )
+
+
+def _is_whole(row: Row, primary: str) -> bool:
+    return (
+        row.metric == primary
+        and row.arm not in ("", SENTINEL)
+        and row.estimate is not None
+        and row.contrast.kind in ("change", "step", SUITE)
+    )
+
+
+def _of_row(row: Row, primary: str) -> Measured:
+    assert row.estimate is not None, "rows without an estimate were left out"
+    ratio = Ratio(*(None if v is None else 1 + v for v in (row.estimate, row.low, row.high)))
+    doubts = []
+    if row.word in ("undecided", "invalid"):
+        doubts.append(f"the verdict is {row.word}: {row.reason}")
+    if row.strength != "confirmed":
+        doubts.append(f"the verdict only {row.strength}")
+    title = f"{row.arm} against {row.contrast.against}, {primary}, {row.blocks} blocks"
+    return Measured(ratio, title, tuple(doubts))
+
+
+def of_bundles(a: Bundle, b: Bundle, arm: str | None = None) -> Measured:
+    """The same arm of two studies, each run on its own machine. InputError if they differ."""
+    primaries = {a.plan.primary, b.plan.primary}
+    if len(primaries) > 1:
+        raise InputError(
+            f"the two bundles measured {' and '.join(sorted(primaries))}",
+            next_step="give two bundles of one study",
+        )
+    (primary,) = primaries
+    _require_work(primary)
+    doubts = [
+        "the machines were not run in the same random blocks: what else differed between "
+        "the two studies is in the ratio"
+    ]
+    if a.plan.study_sha256 != b.plan.study_sha256:
+        doubts.append("the two studies are not the same text")
+    logs = [_logs(bundle, arm, primary) for bundle in (a, b)]
+    name = arm or a.plan.baseline
+    title = f"{name} of both, {primary}, {len(logs[0])} and {len(logs[1])} runs"
+    return Measured(welch(logs[0], logs[1]), title, tuple(doubts))
+
+
+def _logs(bundle: Bundle, arm: str | None, primary: str) -> list[float]:
+    wanted = arm or bundle.plan.baseline
+    runs = [r for r in bundle.runs() if r.status == "ok" and r.arm == wanted]
+    if len(bundle.plan.cases) > 1:
+        raise InputError(
+            f"{bundle.folder} has several cases", next_step="compare studies of one case"
+        )
+    sign = metric(primary).sign
+    found = [sign * math.log(r.metrics[primary]) for r in runs if r.metrics.get(primary, 0) > 0]
+    if len(found) < 2:
+        raise InputError(
+            f"{bundle.folder} has {len(found)} runs of {wanted!r}",
+            next_step=f"its arms are {', '.join(x.name for x in bundle.plan.arms)}; two runs at "
+            "least are needed",
+        )
+    return found
+
+
+def welch(a: list[float], b: list[float]) -> Ratio:
+    """exp of the difference of two means of logs, with Welch's 95 % interval (delta method)."""
+    errors = [float(np.var(x, ddof=1)) / len(x) for x in (a, b)]
+    apart = float(np.mean(a) - np.mean(b))
+    total = sum(errors)
+    if total == 0:
+        return Ratio(math.exp(apart), math.exp(apart), math.exp(apart))
+    freedom = total**2 / sum(e**2 / (len(x) - 1) for e, x in zip(errors, (a, b), strict=True))
+    half = float(t.ppf(1 - LEVEL / 2, freedom)) * math.sqrt(total)
+    return Ratio(math.exp(apart), math.exp(apart - half), math.exp(apart + half))

@@ -1,0 +1,39 @@
+"""What a ratio of throughputs is worth, as lines for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay._units import format_percent
+from assay.price import Bounds, Worth
+from assay.report.wording import Line
+
+
+def worth_lines(title: str, found: Worth) -> Iterator[Line]:
+    """The figures with their intervals, then what is doubtful about them."""
+    yield Line(f"{found.machine} against {found.against}: {title}", "bold")
+    yield Line(_line("throughput", found.ratio, _times))
+    yield Line(_line("work per money", found.gain, format_percent))
+    yield Line(_line("saving at equal work", found.saving, format_percent))
+    money = f"{found.currency} per {found.period}"
+    even = _line("break-even price", found.break_even, lambda v: f"{v:,.2f}")
+    yield Line(f"{even}  {money}, now {found.price:,.2f}")
+    if found.per_core:
+        yield Line(_line("work per core", found.per_core, format_percent))
+    if found.per_ghz:
+        yield Line(_line("work per core and GHz", found.per_ghz, format_percent))
+    for doubt in found.doubts:
+        yield Line(f"  doubt: {doubt}", "yellow")
+
+
+def _line(name: str, bounds: Bounds, write: object) -> str:
+    assert callable(write), "a way to write a number"
+    text = f"  {name:22} {write(bounds.value):>10}"
+    if bounds.low is None and bounds.high is None:
+        return text
+    ends = ["unbounded" if end is None else str(write(end)) for end in (bounds.low, bounds.high)]
+    return f"{text}  [{ends[0]}, {ends[1]}]"
+
+
+def _times(value: float) -> str:
+    return f"x {value:.3f}"
