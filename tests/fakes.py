@@ -22,6 +22,7 @@ from assay.bench import Clocks, prepare, run
 from assay.record import Bundle
 from assay.study import Study
 from assay.targets import TARGETS, Launch, Measured, OnInterval
+from assay.targets.base import OnBegin, ignore
 
 HEALTHY: dict[str, Any] = {
     "loader": "client",
@@ -120,6 +121,7 @@ class FakeServer:
     target: FakeTarget
     launch: Launch
     number: int
+    pid: int | None = None
 
     def read_back(self) -> Mapping[str, Any]:
         if self.target.broken(self.number, self.launch):
@@ -127,7 +129,8 @@ class FakeServer:
         padding = self.launch.settings.get("padding", 64) or 8
         return {**self.launch.settings, "lock_stride_bytes": padding, **self.target.lies}
 
-    def measure(self, on_interval: OnInterval) -> Measured:
+    def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
+        on_begin()
         seconds = self.target.seconds(self.launch)
         self.target.clock.now += seconds
         speed = self.target.effect(self.launch.settings, self.launch.env)
@@ -297,10 +300,17 @@ budget = "60s"
 """
 
 
-def run_fake(folder: Path, fake: FakeTarget, study: Study, seed: int = 7, **options) -> Bundle:
+def run_fake(
+    folder: Path,
+    fake: FakeTarget,
+    study: Study,
+    seed: int = 7,
+    facts: Mapping[str, Any] = FACTS,
+    **options,
+) -> Bundle:
     """Run a study on a fake target; its bundle."""
     targets, clocks = {"engine": fake}, fake.clock.clocks()
     options = {"base": Path("."), "seed": seed, "targets": targets, "clocks": clocks, **options}
-    bundle = prepare(study, folder, FACTS, **options)
+    bundle = prepare(study, folder, facts, **options)
     run(bundle, targets=targets, clocks=clocks)
     return bundle

@@ -21,6 +21,7 @@ ORDER = (
     "native",
     "builds",
     "host",
+    "counters",
     "changes",
     "targets",
     "workloads",

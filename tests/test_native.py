@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).parent.parent / "native" / "crates" / "assayer" / "exa
 RESULTS = {
     "facts": native.Facts,
     "census": native.Census,
+    "sample": native.Sampled,
     "serve": native.Served,
     "hits": native.HitsTable,
     "store-prepare": native.DataState,
@@ -33,5 +34,5 @@ def test_there_is_an_example_of_every_verb() -> None:
     """And of an error."""
     names = {p.stem for p in EXAMPLES.glob("*.jsonl")}
     verbs = {"engine", "micro-lock", "micro-crc32c", "load", "serve", "facts", "census"}
-    verbs |= {"store-options", "store-prepare", "store-rocksdb", "store-sqlite"}
+    verbs |= {"sample", "store-options", "store-prepare", "store-rocksdb", "store-sqlite"}
     assert verbs | {"error"} <= names

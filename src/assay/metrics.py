@@ -68,18 +68,62 @@ _ALL = (
     ),
     Metric("waited_per_operation", "ns", "lower", True, "time spent waiting, by event"),
     Metric("wait_share", "fraction", "lower", False, "share of CPU time spent waiting for a lock"),
+    Metric(
+        "operations_per_joule",
+        "op/J",
+        "higher",
+        False,
+        "operations for the energy of the processor's packages, whoever used it",
+    ),
+    Metric("instructions_per_cycle", "", "higher", False, "instructions per cycle of the server"),
+    Metric(
+        "dtlb_walks_per_1000_instructions",
+        "",
+        "lower",
+        False,
+        "page walks for data per 1000 instructions",
+    ),
+    Metric(
+        "itlb_walks_per_1000_instructions",
+        "",
+        "lower",
+        False,
+        "page walks for code per 1000 instructions",
+    ),
+    Metric(
+        "walk_cycles_per_cycle",
+        "",
+        "lower",
+        False,
+        "cycles of page walks per cycle; above 1 where several go on at once",
+    ),
+    Metric("counted_per_operation", "", "lower", True, "a counter's growth per operation"),
 )
 METRICS: dict[str, Metric] = {m.name: m for m in _ALL}
 FAMILIES = frozenset(
     {
         "acquisitions_per_operation",
         "contention",
+        "counted_per_operation",
         "spins_per_operation",
         "wait_share",
         "waited_per_operation",
         "waits_per_operation",
     }
 )
+
+
+COUNTED = "counted_per_operation"
+"""The family whose members are counters of [measure] counters, and not classes of locks."""
+
+GROUPS_OF = {
+    "operations_per_joule": ("energy",),
+    "instructions_per_cycle": ("perf", "tlb", "walk-cycles"),
+    "dtlb_walks_per_1000_instructions": ("tlb",),
+    "itlb_walks_per_1000_instructions": ("tlb",),
+    "walk_cycles_per_cycle": ("walk-cycles",),
+}
+"""Metrics that follow from counters, and the groups of which a study must ask for one."""
 
 
 def metric(name: str) -> Metric:
@@ -95,4 +139,5 @@ def names(members: Iterable[str] = ("data_cache", "index", "row", "lock")) -> li
     """Every metric's name, families with the members given."""
     members = list(members)
     plain = [m for m in METRICS if m not in FAMILIES]
-    return plain + [f"{f}.{member}" for f in sorted(FAMILIES) for member in members]
+    locks = sorted(FAMILIES - {COUNTED})
+    return plain + [f"{f}.{member}" for f in locks for member in members]

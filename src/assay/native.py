@@ -7,6 +7,7 @@ breaks a test. Nothing else in Assay starts the binary.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -249,6 +250,27 @@ class StoreOptions(Message):
     options: dict[str, str]
 
 
+class Sample(Message):
+    """A reading of `sample`: by counter of the manifest, growth since `ready`, or a state.
+
+    None where it was not read this time, or could not be; `mark` is the number of the mark that
+    asked for it.
+    """
+
+    at_s: float
+    mark: int | None
+    values: list[int | None]
+
+
+class Sampled(Message):
+    """A sampler has ended; `cpu_s` is what it used."""
+
+    complete: bool
+    seconds: float
+    samples: int
+    cpu_s: float
+
+
 class Function(Message):
     """The census of one function: its name and how often it holds each instruction."""
 
@@ -283,6 +305,7 @@ _TYPES: dict[str, type[Message]] = {
     "serving": Serving,
     "phase": Phase,
     "interval": Interval,
+    "sample": Sample,
     "health": Health,
     "error": Failure,
 }
@@ -339,12 +362,15 @@ class Session:
         env: Mapping[str, str] | None = None,
         executable: Path | None = None,
         result_type: type[Message] | None = None,
+        keep_open: bool = False,
     ) -> None:
+        """Start it and give it its request. `keep_open`: words may follow (`say`)."""
         of_verb: dict[str, type[Message]] = {
             "ask": Answers,
             "census": Census,
             "facts": Facts,
             "hits": HitsTable,
+            "sample": Sampled,
             "serve": Served,
         }
         self._result_type = result_type or of_verb.get(verb, Result)
@@ -357,10 +383,27 @@ class Session:
         )
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(request).encode())
-            self.process.stdin.close()
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
         except BrokenPipeError:
             pass  # it ended already; what it said, or its exit code, tells why
+        if not keep_open:
+            self._end_input()
+
+    def say(self, word: str | None) -> None:
+        """A line on its standard input, or the end of it; nothing where it has ended already."""
+        assert self.process.stdin is not None
+        if word is None:
+            self._end_input()
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(word.encode() + b"\n")
+            self.process.stdin.flush()
+
+    def _end_input(self) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
 
     def messages(self) -> Iterator[Message]:
         """Every message; a native `error` is raised, and so is an end without a result."""
@@ -386,6 +429,7 @@ class Session:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        self._end_input()
         if self.process.stdout is not None:
             self.process.stdout.close()
 

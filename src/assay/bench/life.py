@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from assay._errors import AssayError, RunError
+from assay.bench.counting import Uncounted, beside
 from assay.bench.guard import FOREIGN_CPUS, void_reason
 from assay.bench.host_values import HOST, in_force, shown
 from assay.bench.journal import Journal, witness
 from assay.changes import Application, applied_values
+from assay.counters import Asked
 from assay.host import wait_until_quiet
 from assay.host.tree import Tree
 from assay.metrics import metric
@@ -64,6 +66,7 @@ class Job:
     clocks: Clocks
     on_interval: OnInterval
     host: Tree = HOST
+    counters: Asked | None = None
 
 
 class Stopped(AssayError):
@@ -77,11 +80,12 @@ def live(job: Job) -> RunRecord:
     application = job.study.application(job.arm)
     wall, began = job.clocks.wall(), job.clocks.monotonic()
     try:
-        with started(job.target, launch, application, job.log, job.journal, job.host) as server:
+        with _counted_run(job, launch, application) as (server, count):
             said = {f: witness(c) for f, c in application.commands.items()}
-            measured = server.measure(job.on_interval)
+            measured = server.measure(count.telling(job.on_interval), count.begin)
             if not measured.complete:
                 raise Stopped("the run was ended before its window was over")
+            measured = count.added_to(measured)
             told = shown(application.host, job.host)
             evidence = {**server.evidence(), "commands": said, "host": told}
         found = _observed(job, measured, evidence)
@@ -105,6 +109,23 @@ def live(job: Job) -> RunRecord:
 
 
 @contextmanager
+def _counted_run(
+    job: Job, launch: Launch, application: Application
+) -> Iterator[tuple[Server, Uncounted]]:
+    """A server that is ready, and the sampler beside it."""
+    with ExitStack() as left:
+        counts = []
+
+        def begun(server: Server) -> None:
+            wanted = (job.study.primary, *job.study.also)
+            counts.append(left.enter_context(beside(job.counters, server, wanted)))
+
+        run = started(job.target, launch, application, job.log, job.journal, job.host, begun)
+        with run as server:
+            yield server, counts[0]
+
+
+@contextmanager
 def started(  # the seams of a run, each of which a test replaces
     target: Target,
     launch: Launch,
@@ -112,20 +133,28 @@ def started(  # the seams of a run, each of which a test replaces
     log: Path,
     journal: Journal,
     host: Tree = HOST,
+    begun: Callable[[Server], object] = lambda server: None,
 ) -> Iterator[Server]:
-    """One server, ready; at the end it is stopped, and what was changed around it taken back."""
+    """One server, ready; at the end it is stopped, and what was changed around it taken back.
+    `begun` is told of it as soon as there is one, before it is ready."""
     with in_force(application.host, host):
-        yield from _started(target, launch, application, log, journal)
+        yield from _started(target, launch, application, log, journal, begun)
 
 
 def _started(
-    target: Target, launch: Launch, application: Application, log: Path, journal: Journal
+    target: Target,
+    launch: Launch,
+    application: Application,
+    log: Path,
+    journal: Journal,
+    begun: Callable[[Server], object],
 ) -> Iterator[Server]:
     server = None
     try:
         for factor, command in application.commands.items():
             journal.apply(factor, command)
         server = target.start(launch, log)
+        begun(server)
         server.read_back()
         yield server
     finally:

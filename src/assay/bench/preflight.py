@@ -6,6 +6,7 @@ any other is an error, and nothing has been started by then.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from assay.bench.builds import with_builds
 from assay.bench.host_values import check_values
 from assay.builds import RECIPES, Recipe
 from assay.changes import lacking
+from assay.counters import asked, probe, why_absent
+from assay.metrics import COUNTED, GROUPS_OF
 from assay.study import BASELINE, Absent, Arm, Factor, Study, arms
 from assay.targets import Target
 
@@ -41,6 +44,27 @@ def fit(
             next_step="run the study on a host that has what it names",
         )
     return study
+
+
+def uncounted(study: Study, facts: Mapping[str, Any]) -> dict[str, str]:
+    """What of the study's counters cannot be counted here, by name, with the reason.
+
+    MissingError where a metric of the study follows from it.
+    """
+    if not study.counters:
+        return {}
+    absent = dict(probe(asked(study.counters, facts), os.getpid()))
+    for name in (study.primary, *study.also):
+        base, _, counter = name.partition(".")
+        needs = (counter,) if base == COUNTED else GROUPS_OF.get(base, ())
+        asked_for = [n for n in needs if base == COUNTED or n in study.counters]
+        whys = [why_absent(n, absent) for n in asked_for]
+        if whys and all(whys):
+            raise MissingError(
+                f"{name} cannot be had here: {whys[0]}",
+                next_step="leave it out of [measure], or run the study on a host that counts it",
+            )
+    return absent
 
 
 def _without_lacking(study: Study, facts: Mapping[str, Any]) -> Study:

@@ -20,8 +20,9 @@ from assay.bench.host_values import HOST
 from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
 from assay.bench.pilot import pilot, require_affordable
-from assay.bench.preflight import fit
+from assay.bench.preflight import fit, uncounted
 from assay.bench.watch import Silent, Watcher
+from assay.counters import asked
 from assay.host.tree import Tree
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
 from assay.study import Absent, Study, arms, make_plan, read
@@ -51,6 +52,7 @@ def prepare(
     is not empty, VoidError if the pilot could not be made.
     """
     fitted = fit(study, facts, targets)
+    absent = uncounted(fitted, facts)
     require_free(folder)
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed
     piloted = None
@@ -72,6 +74,7 @@ def prepare(
         cpus=facts["cpus"],
         pilot=piloted,
         servers=servers_of(fitted, targets),
+        uncounted=absent,
     )
     return Bundle.create(folder, study.text, plan, dict(facts))
 
@@ -120,6 +123,8 @@ class _Runner:
         self.arms = {a.name: a for a in arms(self.study)}
         self.journal = Journal(bundle.folder / "journal.jsonl")
         self.replay = replayed(bundle)
+        counters = self.study.counters
+        self.counters = asked(counters, bundle.host) if counters else None
 
     def extend(self) -> None:
         why = self.replay.cannot_extend()
@@ -190,6 +195,7 @@ class _Runner:
             clocks=self.clocks,
             on_interval=lambda done, spent: self.watcher.running(step, done, spent),
             host=self.host,
+            counters=self.counters,
         )
         return self.bundle.append(live(job))
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from typing import Any
+
 import typer
 
-from assay._errors import ExitCode
+from assay._errors import ExitCode, MissingError
 from assay.cli import host_change, host_check, host_size
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.counters import GROUPS, asked, callgrind, probe
 from assay.host import host_facts, limits
 from assay.report import Line
 
@@ -26,7 +31,22 @@ def command(json: bool = JSON_OPTION) -> ExitCode | None:
     hints = ", ".join(f"{h['name']} {h['ns']:.1f} ns" for h in facts["hints"])
     tell([Line(f"{'spin hints':16} {hints}"), Line("")])
     tell(Line(f"not here: {limit}", "yellow") for limit in limits(facts))
+    tell(_counters(facts))
     return None
+
+
+def _counters(facts: dict[str, Any]) -> Iterator[Line]:
+    """The groups that a study may ask for, what is lacking of them, and what can stand in."""
+    absent = probe(asked(list(GROUPS), facts), os.getpid())
+    here = [name for name in GROUPS if name not in absent]
+    yield Line(f"{'counters':16} {', '.join(here)}")
+    for name, why in absent.items():
+        yield Line(f"not counted: {name}: {why}", "yellow")
+    if not facts["can"]["pmu"]["ok"]:
+        try:
+            yield Line(f"{'instead':16} {callgrind.LABEL}: {callgrind.find()}")
+        except MissingError as error:
+            yield Line(f"not instead: callgrind: {error.message}", "yellow")
 
 
 def register(app: typer.Typer) -> None:

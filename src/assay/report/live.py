@@ -18,7 +18,7 @@ from assay._units import format_duration, format_quantity
 from assay.metrics import metric
 from assay.record import Replay, RunRecord, Step
 from assay.report.pilot import pilot_sentence
-from assay.report.text import STYLES, interval, label
+from assay.report.text import STYLES, interval, label, uncounted_lines
 from assay.report.wording import estimate
 from assay.study import Plan, PlannedPilot
 
@@ -72,6 +72,8 @@ class Plain:
         self.blocks = len(replay.blocks)
         arms = ", ".join(a.name for a in plan.arms)
         self.say(f"{plan.study}: {len(plan.arms)} arms ({arms}), seed {plan.seed}")
+        for line in uncounted_lines(plan):
+            self.say(line.text)
         if replay.records:
             self.say(f"going on after {len(replay.records)} runs, {self.blocks} blocks")
 
@@ -135,6 +137,8 @@ class Terminal:
         self.replay = replay
         self.console.print(Text(f"{plan.study}: {plan.question}", style="bold"))
         self.console.print(f"seed {plan.seed}", style="dim")
+        for line in uncounted_lines(plan):
+            self.console.print(Text(line.text, style=line.style))
         self.view.start()
 
     def running(self, step: Step, operations: int, spent_s: float) -> None:

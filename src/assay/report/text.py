@@ -72,7 +72,13 @@ def verdict_lines(verdicts: Verdicts, plan: Plan) -> list[Line]:
     lines += [] if told else _leads(plan, verdicts)
     best = best_lines(plan, verdicts)
     lines += [*best, Line("")] if best else []
-    return lines + _footer(verdicts)
+    return lines + _footer(verdicts) + uncounted_lines(plan)
+
+
+def uncounted_lines(plan: Plan) -> list[Line]:
+    """What the study wanted counted and this host cannot count."""
+    absent = plan.counters.absent.items()
+    return [Line(f"not counted: {name}: {why}", "yellow") for name, why in absent]
 
 
 # verdicts

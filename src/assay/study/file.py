@@ -62,6 +62,7 @@ class MeasureSection(Section):
     warmup: Pilotable = 0.5
     window: Pilotable
     also: list[str] = []
+    counters: list[str] = []
 
 
 class FactorSection(Section):

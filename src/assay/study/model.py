@@ -79,7 +79,8 @@ class Study:
     `order`: the factors of a ladder; the one of a sweep; that of scaling, and then the one it
     compares. `sentinel`: asked for, forbidden, or left to the design. `size`: cells of a screen;
     `blocks`: of a screen or of scaling; None where the design chooses. `auto`: which of warmup
-    and window a pilot is to choose; until it has, they hold stand-ins.
+    and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
+    read beside each window.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Study:
     absent: tuple[Absent, ...] = field(default=())
     auto: frozenset[str] = frozenset()
     interval_s: float = 1.0
+    counters: tuple[str, ...] = ()
 
     def application(self, arm: Arm) -> Application:
         """Everything the arm's levels apply; ValueError if two set the same thing."""

@@ -8,6 +8,7 @@ measurement that counts: warm-up and window may come from a pilot, which it show
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -82,6 +83,13 @@ class PlannedServer(Planned):
     version: str
 
 
+class PlannedCounters(Planned):
+    """What is counted beside each run, and what of it cannot be counted here, with the reason."""
+
+    groups: list[str] = []
+    absent: dict[str, str] = {}
+
+
 class Slot(Planned):
     """One place in a block's order."""
 
@@ -124,6 +132,7 @@ class Plan(Planned):
     pilot: PlannedPilot | None = None
     builds: list[PlannedBuild] = []
     servers: list[PlannedServer] = []
+    counters: PlannedCounters = PlannedCounters()
 
     @property
     def runs_budget_s(self) -> float:
@@ -173,6 +182,19 @@ def planned_builds(study: Study) -> list[PlannedBuild]:
     ]
 
 
+def _planned_cases(study: Study, stand_ins: Mapping[str, str | None]) -> list[PlannedCase]:
+    return [
+        PlannedCase(
+            name=c.name,
+            target=c.target,
+            workload=c.workload,
+            stand_in=stand_ins[c.target],
+            attached=str(c.settings.get("attach") or ""),
+        )
+        for c in study.cases
+    ]
+
+
 def make_plan(
     study: Study,
     *,
@@ -186,6 +208,7 @@ def make_plan(
     cpus: int,
     pilot: PlannedPilot | None = None,
     servers: list[PlannedServer] | None = None,
+    uncounted: Mapping[str, str] | None = None,
 ) -> Plan:
     """The plan of a study: its arms and the order of every block."""
     made = arms(study)
@@ -223,16 +246,7 @@ def make_plan(
             )
             for f in study.factors.values()
         },
-        cases=[
-            PlannedCase(
-                name=c.name,
-                target=c.target,
-                workload=c.workload,
-                stand_in=stand_ins[c.target],
-                attached=str(c.settings.get("attach") or ""),
-            )
-            for c in study.cases
-        ],
+        cases=_planned_cases(study, stand_ins),
         arms=[
             PlannedArm(
                 name=a.name, levels=dict(a.levels), effort=study.effort(a), placebo=a.placebo
@@ -243,4 +257,5 @@ def make_plan(
         schedule=[block_order(seed, block, 0, slots) for block in range(blocks)],
         builds=planned_builds(study),
         servers=servers or [],
+        counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
     )

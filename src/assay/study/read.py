@@ -18,7 +18,8 @@ from typing import Any
 from assay._errors import InputError, Problem, StudyError
 from assay._parameters import Parameter, nearest
 from assay.changes import Level
-from assay.metrics import FAMILIES, metric, names
+from assay.counters import GROUPS
+from assay.metrics import COUNTED, FAMILIES, metric, names
 from assay.study import document as toml
 from assay.study.designs import arms, unmet
 from assay.study.factors import change_and_levels, key_at_fault
@@ -34,7 +35,7 @@ from assay.study.file import (
 from assay.study.model import BASELINE, Arm, Case, Factor, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
-from assay.study.rules import design_mistakes
+from assay.study.rules import design_mistakes, uncounted
 from assay.targets import TARGETS, Target
 from assay.targets.served.load import CLIENT
 from assay.workloads import WORKLOADS
@@ -112,6 +113,7 @@ class _Reader:
         if not cases:
             self.stop_if_wrong()
         factors = self.factors(file, cases)
+        self.counters(file)
         self.metrics(file, cases)
         if self.unread and file.design.kind in ("ladder", "sweep", "scaling"):
             self.stop_if_wrong()
@@ -140,6 +142,7 @@ class _Reader:
             margin=file.decide.margin,
             alpha=file.decide.alpha,
             budget_s=file.decide.budget,
+            counters=tuple(dict.fromkeys(n for n in file.measure.counters if n in GROUPS)),
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
         )
         for mistake in design_mistakes(study, file.design):
@@ -288,6 +291,11 @@ class _Reader:
 
     # the rest
 
+    def counters(self, file: StudyFile) -> None:
+        for index, name in enumerate(file.measure.counters):
+            if name not in GROUPS:
+                self.unknown(("measure", "counters", index), "group of counters", name, GROUPS)
+
     def metrics(self, file: StudyFile, cases: list[Case]) -> None:
         classes = [set(self.targets[c.target].lock_classes) for c in cases]
         members = sorted(set.intersection(*classes)) if classes else []
@@ -302,8 +310,11 @@ class _Reader:
             except ValueError as error:
                 self.wrong(path, str(error), f"metrics here: {', '.join(names(members))}")
                 continue
+            lacks = uncounted(name, file.measure.counters)
+            if lacks:
+                self.wrong(path, *lacks)
             base, _, member = name.partition(".")
-            if base in FAMILIES and member not in members:
+            if base in FAMILIES - {COUNTED} and member not in members:
                 message = f"{name}: this target counts no {member!r}{nearest(member, members)}"
                 self.wrong(path, message, f"it counts {', '.join(members)}")
 

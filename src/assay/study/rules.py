@@ -5,8 +5,10 @@ Each yields what is wrong as (place in the file, message, next step); `read.py` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from assay.counters import GROUPS, group_of
+from assay.metrics import COUNTED, GROUPS_OF
 from assay.study.document import Path
 from assay.study.file import DesignSection
 from assay.study.model import SENTINEL, Factor, Study
@@ -31,6 +33,25 @@ def design_mistakes(study: Study, section: DesignSection) -> Iterator[Mistake]:
         yield from _screen(study)
     if study.design == "scaling":
         yield from _scaling(study)
+
+
+def uncounted(name: str, counters: Sequence[str]) -> tuple[str, str] | None:
+    """What is wrong with a metric that follows from counters nobody asked for: what, what next."""
+    base, _, counter = name.partition(".")
+    asked = [c for c in counters if c in GROUPS]
+    if base == COUNTED:
+        if group_of(counter, asked) is not None:
+            return None
+        group = group_of(counter, list(GROUPS))
+        if group is None:
+            prefixes = sorted({g.prefix for g in GROUPS.values()})
+            return f"{name}: no counter is called {counter!r}", f"they begin {', '.join(prefixes)}"
+        needs: tuple[str, ...] = (group,)
+    else:
+        needs = GROUPS_OF.get(base, ())
+        if not needs or set(needs) & set(asked):
+            return None
+    return f"{name} needs counters of {needs[0]}", f'write counters = ["{needs[0]}"] in [measure]'
 
 
 def _stray_keys(section: DesignSection) -> Iterator[Mistake]:

@@ -62,15 +62,27 @@ class Measured:
 OnInterval = Callable[[int, float], None]
 """Called as a window goes on: operations so far, seconds so far."""
 
+OnBegin = Callable[[], None]
+"""Called when a window begins."""
+
+
+def ignore() -> None:
+    """Nobody wants to know."""
+
 
 class Server(Protocol):
     """One started server."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its first process, as soon as it is started; None if it runs on another machine."""
+        ...
 
     def read_back(self) -> Mapping[str, Any]:
         """Its settings as it reports them, once it is ready; RunError if it never is."""
         ...
 
-    def measure(self, on_interval: OnInterval) -> Measured:
+    def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         """Warm up and measure; blocks until the window is over."""
         ...
 

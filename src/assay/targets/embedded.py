@@ -20,7 +20,7 @@ from assay import native
 from assay._digest import file_digest
 from assay._errors import RunError
 from assay._parameters import Parameter
-from assay.targets.base import Launch, Measured, OnInterval
+from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
 
 QUANTILES = {
     "latency_p50": 50.0,
@@ -28,6 +28,7 @@ QUANTILES = {
     "latency_p99": 99.0,
     "latency_p999": 99.9,
 }
+WINDOW_BEGINS = native.Phase(name="measure")
 HARNESS = ("threads", "pin")
 """Settings that the request carries beside `parts`."""
 
@@ -104,12 +105,18 @@ class EmbeddedServer:
                 self._process = process_evidence(message.pid, self._watched)
         return self._ready.manifest
 
-    def measure(self, on_interval: OnInterval) -> Measured:
+    @property
+    def pid(self) -> int:
+        return self._session.process.pid
+
+    def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         self.read_back()
         intervals: list[native.Interval] = []
         health: native.Health | None = None
         for message in self._messages:
-            if isinstance(message, native.Interval):
+            if message == WINDOW_BEGINS:
+                on_begin()
+            elif isinstance(message, native.Interval):
                 intervals.append(message)
                 spent = (message.start_ms + message.length_ms) / 1000
                 on_interval(sum(i.operations for i in intervals), spent)

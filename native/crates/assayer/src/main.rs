@@ -45,6 +45,8 @@ enum Verb {
     Ask,
     /// Be a small server, to try clients and proxies on.
     Serve,
+    /// Read counters of the host and of a process again and again.
+    Sample,
     /// Say what this host is and what can be measured on it.
     Facts,
     /// Count the instructions of functions in an executable.
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Store => verbs::store::run(request, &mut output),
         Verb::Ask => verbs::ask::run(request, &mut output),
         Verb::Serve => verbs::serve::run(request, &mut output),
+        Verb::Sample => verbs::sample::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),
         Verb::Census => verbs::census::run(request, &mut output),
     });

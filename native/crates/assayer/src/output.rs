@@ -11,21 +11,24 @@ use crate::protocol::response::Line;
 /// Writes one message per line, flushed, so that a reader sees each as it happens.
 pub struct Output {
     stdout: Stdout,
+    /// Kept, so that a line of no new length is written without an allocation.
+    line: Vec<u8>,
 }
 
 impl Output {
     /// Takes standard output.
     pub fn new(stdout: Stdout) -> Self {
-        Self { stdout }
+        Self { stdout, line: Vec::new() }
     }
 
     /// Writes one message.
     pub fn write(&mut self, kind: &str, data: &impl Serialize) -> Result<(), Failure> {
-        let mut line = serde_json::to_vec(&Line { kind, data })
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, &Line { kind, data })
             .map_err(|error| anyhow!(error).context(format!("encoding a `{kind}` message")))?;
-        line.push(b'\n');
+        self.line.push(b'\n');
         let mut stdout = self.stdout.lock();
-        stdout.write_all(&line).and_then(|()| stdout.flush()).map_err(|error| {
+        stdout.write_all(&self.line).and_then(|()| stdout.flush()).map_err(|error| {
             if error.kind() == ErrorKind::BrokenPipe {
                 Failure::ReaderGone
             } else {

@@ -42,7 +42,8 @@ mod tests {
     use super::*;
 
     fn stat(pid: u32, started: u64, parent: u32, own_ticks: u64) -> Stat {
-        Stat { identity: Identity { pid, started }, parent, own_ticks, reaped_ticks: 0 }
+        let identity = Identity { pid, started };
+        Stat { identity, parent, own_ticks, reaped_ticks: 0, minor_faults: 0, major_faults: 0 }
     }
 
     #[test]

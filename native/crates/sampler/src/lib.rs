@@ -1,9 +1,11 @@
 //! What the host is, and what it did during a window: read from /proc and /sys, and by trying.
 //!
-//! Counters come as readings that are subtracted (`CpuTimes`, `Usage`); facts are read once.
-//! Nothing here is on a hot path, and a file that is not there gives "unknown", never a guess.
+//! Counters come as readings that are subtracted (`CpuTimes`, `ProcessTree`), or as columns of a
+//! `Sampler` that is read again and again beside a run; facts are read once. A file that is not there gives
+//! "unknown", never a guess.
 
 pub mod capabilities;
+pub mod counters;
 pub mod cpu_times;
 pub mod facts;
 pub mod kernel_threads;

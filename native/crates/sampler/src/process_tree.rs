@@ -31,12 +31,17 @@ pub(crate) struct Stat {
     pub(crate) own_ticks: u64,
     /// Ticks of children that were waited for.
     pub(crate) reaped_ticks: u64,
+    /// Faults of its own and of children that were waited for.
+    pub(crate) minor_faults: u64,
+    pub(crate) major_faults: u64,
 }
 
 /// What one process has used since it began.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     cpu_s: f64,
+    minor_faults: u64,
+    major_faults: u64,
     voluntary_switches: u64,
     involuntary_switches: u64,
 }
@@ -57,8 +62,16 @@ pub struct TreeUsage {
     pub rss_bytes: u64,
     /// The same with shared pages divided among those that share them; none if it cannot be read.
     pub pss_bytes: Option<u64>,
+    /// Bytes of page tables of all processes.
+    pub page_table_bytes: u64,
     /// Processes that are alive.
     pub processes: usize,
+    /// Threads of theirs.
+    pub threads: u64,
+    /// Page faults that no disk was read for.
+    pub minor_faults: u64,
+    /// Page faults that a disk was read for.
+    pub major_faults: u64,
     /// Times that a thread gave up its CPU.
     pub voluntary_switches: u64,
     /// Times that a thread was made to.
@@ -99,8 +112,30 @@ impl ProcessTree {
         (total(self) - total(earlier)).max(0.0)
     }
 
+    /// Growth of a sum over all; what children that have ended had is in their parents' numbers.
+    fn sum_since(&self, earlier: &Self, of: fn(&Used) -> u64) -> u64 {
+        let total = |tree: &Self| tree.processes.values().map(of).sum::<u64>();
+        total(self).saturating_sub(total(earlier))
+    }
+
+    /// The numbers of all threads that are alive, those of the first process first.
+    pub fn threads(&self) -> Vec<libc::pid_t> {
+        let rest = self.processes.keys().filter(|identity| **identity != self.root);
+        let pids = std::iter::once(&self.root).chain(rest).map(|identity| identity.pid);
+        pids.flat_map(threads).collect()
+    }
+
     /// What happened since an earlier reading; memory is read now.
     pub fn since(&self, earlier: &Self) -> TreeUsage {
+        self.usage(earlier, true)
+    }
+
+    /// The same without `pss_bytes`, for which the kernel walks through all page tables.
+    pub fn since_cheaply(&self, earlier: &Self) -> TreeUsage {
+        self.usage(earlier, false)
+    }
+
+    fn usage(&self, earlier: &Self, with_shares: bool) -> TreeUsage {
         let switches = |of: fn(&Used) -> u64| {
             let gained = self.processes.iter().map(|(identity, used)| {
                 let before = earlier.processes.get(identity).map_or(0, of);
@@ -108,13 +143,17 @@ impl ProcessTree {
             });
             gained.sum()
         };
-        let memory = self.processes.keys().filter_map(|identity| memory(identity.pid));
-        let (rss, pss): (Vec<_>, Vec<_>) = memory.unzip();
+        let memory = self.processes.keys().filter_map(|identity| memory(identity.pid, with_shares));
+        let memory: Vec<Memory> = memory.collect();
         TreeUsage {
             cpu_s: self.cpu_s_since(earlier),
-            rss_bytes: rss.iter().sum(),
-            pss_bytes: pss.into_iter().sum(),
-            processes: rss.len(),
+            rss_bytes: memory.iter().map(|of| of.rss_bytes).sum(),
+            pss_bytes: memory.iter().map(|of| of.pss_bytes).sum(),
+            page_table_bytes: memory.iter().map(|of| of.page_table_bytes).sum(),
+            processes: memory.len(),
+            threads: memory.iter().map(|of| of.threads).sum(),
+            minor_faults: self.sum_since(earlier, |used| used.minor_faults),
+            major_faults: self.sum_since(earlier, |used| used.major_faults),
             voluntary_switches: switches(|used| used.voluntary_switches),
             involuntary_switches: switches(|used| used.involuntary_switches),
         }
@@ -173,6 +212,8 @@ fn parse(text: &str) -> Option<Stat> {
         parent: field(4)?.parse().ok()?,
         own_ticks: number(14)? + number(15)?,
         reaped_ticks: number(16)? + number(17)?,
+        minor_faults: number(10)? + number(11)?,
+        major_faults: number(12)? + number(13)?,
     })
 }
 
@@ -182,7 +223,14 @@ fn used_by(stat: &Stat) -> Used {
     // The clock of one that has just ended is gone; its ticks are not.
     let own_s = own_cpu_s(stat.identity.pid).unwrap_or(0.0).max(seconds(stat.own_ticks));
     let cpu_s = own_s + seconds(stat.reaped_ticks);
-    Used { cpu_s, voluntary_switches, involuntary_switches }
+    let Stat { minor_faults, major_faults, .. } = *stat;
+    Used { cpu_s, minor_faults, major_faults, voluntary_switches, involuntary_switches }
+}
+
+/// The threads of a process; none if it has ended.
+fn threads(pid: u32) -> Vec<libc::pid_t> {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The CPU time of a process' threads, ended ones included.
@@ -207,12 +255,26 @@ fn switches(pid: u32) -> (u64, u64) {
     })
 }
 
-/// Resident bytes, and the proportional share if it can be read; none of a process that has ended.
-fn memory(pid: u32) -> Option<(u64, Option<u64>)> {
+/// What a process holds.
+struct Memory {
+    rss_bytes: u64,
+    pss_bytes: Option<u64>,
+    page_table_bytes: u64,
+    threads: u64,
+}
+
+/// The proportional share only if it can be read; nothing of a process that has ended.
+fn memory(pid: u32, with_shares: bool) -> Option<Memory> {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
-    let rss = number_after(&read("status")?, "VmRSS:")?;
-    let pss = read("smaps_rollup").and_then(|text| number_after(&text, "Pss:"));
-    Some((rss * 1024, pss.map(|kib| kib * 1024)))
+    let status = read("status")?;
+    let rollup = if with_shares { read("smaps_rollup") } else { None };
+    let pss = rollup.and_then(|text| number_after(&text, "Pss:"));
+    Some(Memory {
+        rss_bytes: number_after(&status, "VmRSS:")? * 1024,
+        pss_bytes: pss.map(|kib| kib * 1024),
+        page_table_bytes: number_after(&status, "VmPTE:").unwrap_or(0) * 1024,
+        threads: number_after(&status, "Threads:").unwrap_or(0),
+    })
 }
 
 fn number_after(text: &str, name: &str) -> Option<u64> {
@@ -227,7 +289,14 @@ mod tests {
     use super::*;
 
     fn stat(pid: u32, parent: u32) -> Stat {
-        Stat { identity: Identity { pid, started: 1 }, parent, own_ticks: 0, reaped_ticks: 0 }
+        Stat {
+            identity: Identity { pid, started: 1 },
+            parent,
+            own_ticks: 0,
+            reaped_ticks: 0,
+            minor_faults: 0,
+            major_faults: 0,
+        }
     }
 
     fn members(all: &[Stat], known: &[u32]) -> Vec<u32> {
@@ -255,6 +324,8 @@ mod tests {
             parent: 3,
             own_ticks: 11,
             reaped_ticks: 150,
+            minor_faults: 3,
+            major_faults: 7,
         };
         assert_eq!(parse(text), Some(expected));
         assert_eq!(parse("7 (a"), None);

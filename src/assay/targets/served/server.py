@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from assay import native
 from assay._address import Target, parse_url
 from assay._errors import AssayError, InputError, MissingError, RunError
-from assay.targets.base import Launch, Measured, OnInterval
+from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
 from assay.targets.embedded import environment, process_evidence
 from assay.targets.owned import own_folder
 from assay.targets.served import proc
@@ -250,7 +250,11 @@ class ServedServer:
             self._process["executable"] = {"sha256": sha256}
         return self._read_back
 
-    def measure(self, on_interval: OnInterval) -> Measured:
+    @property
+    def pid(self) -> int | None:
+        return self._started.process.pid
+
+    def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         self.read_back()
         started = self._started
         request = load_request(
@@ -264,7 +268,7 @@ class ServedServer:
         with self._log.open("ab") as log:
             session = native.Session("load", request, log=log)
             try:
-                found = self._collect(session, on_interval)
+                found = self._collect(session, on_interval, on_begin)
             finally:
                 session.stop()
         self._measured = found
@@ -272,7 +276,9 @@ class ServedServer:
         self._pages = {} if pid is None else proc.memory(pid)
         return found
 
-    def _collect(self, session: native.Session, on_interval: OnInterval) -> Measured:
+    def _collect(
+        self, session: native.Session, on_interval: OnInterval, on_begin: OnBegin
+    ) -> Measured:
         started, before, done = self._started, {}, 0
         watch: Watch | None = None
         intervals: list[native.Interval] = []
@@ -281,6 +287,7 @@ class ServedServer:
             for message in session.messages():
                 match message:
                     case native.Phase(name="measure"):
+                        on_begin()
                         before = started.adapter.counters(started.ask)
                         watch = started.adapter.watch(started.place, started.settings)
                     case native.Interval():

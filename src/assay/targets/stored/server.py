@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay import native
 from assay._errors import InputError, MissingError, RunError
-from assay.targets.base import Launch, Measured, OnInterval
+from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
 from assay.targets.embedded import environment, process_evidence
 from assay.targets.owned import own_folder
 from assay.targets.served.load import measured
@@ -93,13 +93,19 @@ class StoredServer:
         except (MissingError, InputError) as error:
             raise RunError(f"{self._target.kind}: {error.message}") from error
 
-    def measure(self, on_interval: OnInterval) -> Measured:
+    @property
+    def pid(self) -> int | None:
+        return self._session.process.pid
+
+    def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         self.read_back()
         intervals: list[native.Interval] = []
         health = result = None
         done = 0
         for message in self._messages:
             match message:
+                case native.Phase(name="measure"):
+                    on_begin()
                 case native.Interval():
                     intervals.append(message)
                     done += message.operations

@@ -346,6 +346,34 @@
 //! TPC-C's terminals in `protocol` without data: for measuring a client. With `stall_ms` above 0 nobody is answered for the last `stall_ms` of every
 //! period. Messages: `serving` `{"pid", "ports"}`, then at the end `result` `{}`.
 //!
+//! # Verb `sample`: counters, again and again
+//!
+//! ```json
+//! {"pid": null, "hz": 10, "seconds": null, "groups": ["cpu", "softirqs", "softnet", "vm", "psi",
+//!  "energy", "process"], "pmu": [[{"name": "cycles", "type": 0, "config": 0, "exclude_kernel": false}]],
+//!  "check_only": false}
+//! ```
+//!
+//! Reads counters `hz` times a second (1 to 1000) for `seconds`, or until standard input ends. Group `process` and
+//! `pmu` count the process `pid` and all that descend from it (no such process is "missing");
+//! without `pid`, `process` is a usage error and `pmu` counts all CPUs. `pmu` holds sets of events by the
+//! kernel's numbers; those of one set are counted at the same times. Without `seconds`, a line `mark` on
+//! standard input asks for a reading at once; any other line that is not empty ends the run as "usage".
+//!
+//! * `ready`'s manifest: `hz`, `pid`, `started_s` (CLOCK_MONOTONIC now), `counters` (names), `levels` (those that are states, such as
+//!   bytes in use; all others grow), `costly` (those read every fifth second, at marks and at the end),
+//!   `absent` `{NAME: WHY}`: groups and events that cannot be counted here.
+//! * `sample` `{"at_s", "mark", "values"}`: seconds since `ready`; the number of the mark that asked for it
+//!   (from 0), or null; by counter what it has counted since `ready`, or is now if it is a level; null
+//!   where it was not read or could not be. An event has three counters: `perf.NAME`, never scaled,
+//!   `perf.NAME:enabled_ns` and `perf.NAME:running_ns`, summed over threads or CPUs; where running
+//!   is below enabled, it was counted in that share of the time only.
+//! * `result` `{"complete", "seconds", "samples", "cpu_s"}`; `cpu_s` is what this process has used since
+//!   `ready`. The last sample is taken just before it.
+//!
+//! With `check_only` everything is opened, told in `ready`, and followed by `checked`. `softnet` is the
+//! host's in every network namespace.
+//!
 //! # Verb `facts`: this host
 //!
 //! Request `{}`. One `result`: `arch`, `cpu_model`, `cpus`, `cpu_features` (sorted),
@@ -374,7 +402,7 @@
 //! "pause":1,...,"xchg_mem":1}}],"missing":[]}}
 //! ```
 //!
-//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `facts` and `census` is in
+//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `sample`, `facts` and `census` is in
 //! `examples/protocol/`, and a test reads it with types of its own.
 
 pub mod request;

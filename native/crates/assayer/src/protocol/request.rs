@@ -105,11 +105,13 @@ macro_rules! with_schedule {
 
 mod load;
 mod micro;
+mod sample;
 mod serve;
 mod store;
 
 pub use load::*;
 pub use micro::*;
+pub use sample::*;
 pub use serve::*;
 pub use store::*;
 

@@ -473,3 +473,31 @@ pub struct HitsFile {
     pub create: String,
     pub queries: BTreeMap<&'static str, String>,
 }
+
+/// What `sample` counts, and what it cannot.
+#[derive(Serialize)]
+pub struct SampleManifest<'a> {
+    pub hz: u32,
+    pub pid: Option<u32>,
+    pub started_s: f64,
+    pub counters: Vec<&'a str>,
+    pub levels: Vec<&'a str>,
+    pub costly: Vec<&'a str>,
+    pub absent: BTreeMap<String, String>,
+}
+
+/// A reading; values stand in the order of the manifest's counters.
+#[derive(Serialize)]
+pub struct Sample<'a> {
+    pub at_s: f64,
+    pub mark: Option<u64>,
+    pub values: &'a [Option<u64>],
+}
+
+#[derive(Serialize)]
+pub struct Sampled {
+    pub complete: bool,
+    pub seconds: f64,
+    pub samples: u64,
+    pub cpu_s: f64,
+}

@@ -8,6 +8,7 @@ mod hint;
 pub mod hits;
 pub mod load;
 pub mod micro;
+pub mod sample;
 pub mod serve;
 pub mod store;
 

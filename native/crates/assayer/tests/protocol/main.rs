@@ -47,6 +47,9 @@ fn read_message(example: &str, message: Value) {
         ("ready", "micro-simd") => read::<Ready<SimdManifest>>(data),
         ("ready", "load" | "load-errors") => read::<Ready<LoadManifest>>(data),
         ("ready", "store-rocksdb" | "store-sqlite") => read::<Ready<StoreManifest>>(data),
+        ("ready", "sample") => read::<Ready<SampleManifest>>(data),
+        ("sample", "sample") => read::<Sample>(data),
+        ("result", "sample") => read::<Sampled>(data),
         ("options", _) => read::<StoreOptions>(data),
         ("loading", _) => read::<Loading>(data),
         ("result", "store-prepare") => read::<DataState>(data),
@@ -105,6 +108,13 @@ fn examples() -> Vec<(&'static str, &'static str, Value)> {
         ("micro-compress", "micro", short(json!({"workload": {"kind": "compress"}}))),
         ("micro-simd", "micro", short(json!({"workload": {"kind": "simd"}}))),
         ("check", "engine", json!({"check_only": true, "workload": {"records": 2000}})),
+        // Over before the first tick, so that there is one sample however fast this machine is.
+        (
+            "sample",
+            "sample",
+            json!({"seconds": 0.01, "hz": 1, "groups": ["cpu", "softnet", "vm", "energy"],
+                   "pmu": [[{"name": "task_clock_ns", "type": 1, "config": 1}]]}),
+        ),
         ("facts", "facts", json!({})),
         ("hits", "hits", json!({"rows": 10_000})),
         (

@@ -528,3 +528,32 @@ pub struct HitsFile {
     create: String,
     queries: BTreeMap<String, String>,
 }
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampleManifest {
+    hz: u32,
+    pid: Option<u32>,
+    started_s: f64,
+    counters: Vec<String>,
+    levels: Vec<String>,
+    costly: Vec<String>,
+    absent: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    at_s: f64,
+    mark: Option<u64>,
+    values: Vec<Option<u64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    complete: bool,
+    seconds: f64,
+    samples: u64,
+    cpu_s: f64,
+}

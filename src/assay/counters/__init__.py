@@ -1,0 +1,30 @@
+"""Counters of the host and of the server, read beside a run; docs/counters.md."""
+
+from assay.counters import callgrind
+from assay.counters.derived import Figure, figures
+from assay.counters.groups import GROUPS, Asked, Group, asked, group_of, why_absent
+from assay.counters.models import Model, model_here, model_of, models
+from assay.counters.perf_stat import Count, read_perf_stat, totals
+from assay.counters.window import Counted, Counting, probe
+
+__all__ = [
+    "GROUPS",
+    "Asked",
+    "Count",
+    "Counted",
+    "Counting",
+    "Figure",
+    "Group",
+    "Model",
+    "asked",
+    "callgrind",
+    "figures",
+    "group_of",
+    "model_here",
+    "model_of",
+    "models",
+    "probe",
+    "read_perf_stat",
+    "totals",
+    "why_absent",
+]
