@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml native/Cargo.toml native/Cargo.lock \
            $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: install demo test test-native test-aarch64 test-python lint format clean
+.PHONY: install demo test test-native test-aarch64 test-python test-readiness bench-inspect lint format clean
 
 install: $(STAMP)
 
@@ -38,6 +38,10 @@ test-aarch64:
 test-python: install
 	$(BIN)/python -m pytest
 
+# The census against binutils on the large servers too: fetches their packages, a minute of objdump.
+test-readiness: install
+	$(BIN)/python -m pytest -m 'large or not large' tests/readiness
+
 lint: install
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
@@ -59,6 +63,10 @@ fuzz-%:
 	mkdir -p native/fuzz/artifacts/$*-corpus
 	cd native && cargo +nightly fuzz run --fuzz-dir fuzz $* fuzz/artifacts/$*-corpus fuzz/corpus/$* -- \
 	    -max_total_time=$(SECONDS) -max_len=4096
+
+# benchmarks/inspect.py would hide Python's own module of that name.
+bench-inspect: install
+	$(BIN)/python benchmarks/readiness.py
 
 bench-%: install
 	$(BIN)/python benchmarks/$(subst -,_,$*).py

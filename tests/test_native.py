@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).parent.parent / "native" / "crates" / "assayer" / "exa
 RESULTS = {
     "facts": native.Facts,
     "census": native.Census,
+    "census-images": native.Surveyed,
     "sample": native.Sampled,
     "serve": native.Served,
     "hits": native.HitsTable,

@@ -52,6 +52,36 @@ def test_somebody_else_who_changes_a_value_stops_the_study(tree: Tree) -> None:
     assert "[madvise]" in (tree.read(THP) or "")
 
 
+def test_pages_that_a_server_has_not_let_go_yet_are_waited_for(tree: Tree, monkeypatch) -> None:
+    """It has just ended; the kernel frees them a moment later."""
+    folder = "/sys/kernel/mm/hugepages/hugepages-2048kB"
+    waits = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        tree.write(f"{folder}/free_hugepages", "64")
+
+    monkeypatch.setattr("assay.bench.host_values.time.sleep", sleep)
+    with in_force({f"{folder}/nr_hugepages": "64"}, tree):
+        tree.write(f"{folder}/free_hugepages", "10")
+    assert len(waits) == 1
+    assert tree.read(f"{folder}/nr_hugepages") == "4\n"
+    assert statuses(tree) == []
+
+
+def test_two_runs_do_not_change_one_value_at_once(tree: Tree) -> None:
+    """Whichever ended first would leave the other's behind; the first goes on as it was."""
+    with in_force(VALUES, tree):
+        other = {"vm.swappiness": "20"}
+        refused = pytest.raises(MissingError, match="is changed by another run, of process")
+        with refused, in_force(other, tree):
+            raise AssertionError("not reached")
+        with in_force({"net.ipv4.tcp_rmem": "1 2 3"}, tree):
+            assert tree.read("/proc/sys/vm/swappiness") == "10\n"
+    assert tree.read("/proc/sys/vm/swappiness") == "60\n"
+    assert statuses(tree) == []
+
+
 def test_a_machine_without_the_value_is_told_before_anything_runs(tree: Tree) -> None:
     """As is a user without the right."""
     with pytest.raises(MissingError, match="is not here"):

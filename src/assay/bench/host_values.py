@@ -7,16 +7,26 @@ killed, the next `assay` command takes them back.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from assay._errors import AssayError, MissingError, RestoreError
-from assay.host.transaction import Plan, apply, forget, has_value, roll_back, value_item
+from assay.host.transaction import (
+    Plan,
+    Status,
+    apply,
+    forget,
+    has_value,
+    roll_back,
+    value_item,
+)
 from assay.host.transaction.run import check
 from assay.host.tree import Tree
 
 HOST = Tree()
+LET_GO_S = 10.0
 
 
 @contextmanager
@@ -27,11 +37,15 @@ def in_force(values: Mapping[str, str], host: Tree = HOST) -> Iterator[None]:
     if not plan.items:
         yield
         return
-    found = apply(plan, host, owner=os.getpid())
+    try:
+        found = apply(plan, host, owner=os.getpid())
+    except MissingError:
+        forget(host, plan.id)
+        raise
     try:
         yield
     finally:
-        found = roll_back(host, found.name)
+        found = _brought_back(host, found.name)
         drifted = [plan.items[n].path for n, how in found.outcomes.items() if how == "drifted"]
         forget(host, found.name)
         if drifted:
@@ -39,6 +53,18 @@ def in_force(values: Mapping[str, str], host: Tree = HOST) -> Iterator[None]:
                 f"{drifted[0]} was changed by somebody else while a run used it, and left alone",
                 next_step="find out who manages it, then `assay run --resume`",
             )
+
+
+def _brought_back(host: Tree, name: str) -> Status:
+    """Rolled back; a server that has just ended may hold pages of a pool for a moment."""
+    end = time.monotonic() + LET_GO_S
+    while True:
+        try:
+            return roll_back(host, name)
+        except RestoreError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
 
 
 def check_values(values: Mapping[str, str], host: Tree = HOST) -> None:

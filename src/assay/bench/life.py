@@ -17,8 +17,9 @@ from typing import Any
 from assay._errors import AssayError, RunError
 from assay.bench.counting import Uncounted, beside
 from assay.bench.guard import FOREIGN_CPUS, void_reason
-from assay.bench.host_values import HOST, in_force, shown
+from assay.bench.host_values import HOST
 from assay.bench.journal import Journal, witness
+from assay.bench.surroundings import surrounded
 from assay.changes import Application, applied_values
 from assay.counters import Asked
 from assay.host import wait_until_quiet
@@ -77,17 +78,20 @@ def live(job: Job) -> RunRecord:
     """One run, from start to stop, as a record: ok, void or failed."""
     case = next(c for c in job.study.cases if c.name == job.step.case)
     launch = job.study.launch(case, job.arm, seed=workload_seed(job.seed, job.step.block))
-    application = job.study.application(job.arm)
+    application = job.study.application(job.arm, case.target)
     wall, began = job.clocks.wall(), job.clocks.monotonic()
     try:
-        with _counted_run(job, launch, application) as (server, count):
+        with (
+            surrounded(job.target, launch, application, job.study.network, job.host) as around,
+            _counted_run(job, around.launch, application) as (server, count),
+        ):
             said = {f: witness(c) for f, c in application.commands.items()}
             measured = server.measure(count.telling(job.on_interval), count.begin)
             if not measured.complete:
                 raise Stopped("the run was ended before its window was over")
             measured = count.added_to(measured)
-            told = shown(application.host, job.host)
-            evidence = {**server.evidence(), "commands": said, "host": told}
+            evidence = {**server.evidence(), "commands": said}
+            evidence["host"] = around.shown(evidence)
         found = _observed(job, measured, evidence)
     except RunError as error:
         found = {**_NOTHING, "status": "failed", "reason": error.message}
@@ -120,35 +124,20 @@ def _counted_run(
             wanted = (job.study.primary, *job.study.also)
             counts.append(left.enter_context(beside(job.counters, server, wanted)))
 
-        run = started(job.target, launch, application, job.log, job.journal, job.host, begun)
-        with run as server:
+        with started(job.target, launch, application, job.log, job.journal, begun) as server:
             yield server, counts[0]
 
 
 @contextmanager
-def started(  # the seams of a run, each of which a test replaces
+def started(
     target: Target,
     launch: Launch,
     application: Application,
     log: Path,
     journal: Journal,
-    host: Tree = HOST,
     begun: Callable[[Server], object] = lambda server: None,
 ) -> Iterator[Server]:
-    """One server, ready; at the end it is stopped, and what was changed around it taken back.
-    `begun` is told of it as soon as there is one, before it is ready."""
-    with in_force(application.host, host):
-        yield from _started(target, launch, application, log, journal, begun)
-
-
-def _started(
-    target: Target,
-    launch: Launch,
-    application: Application,
-    log: Path,
-    journal: Journal,
-    begun: Callable[[Server], object],
-) -> Iterator[Server]:
+    """One server, ready; at the end it is stopped, and what commands changed taken back."""
     server = None
     try:
         for factor, command in application.commands.items():
@@ -216,11 +205,13 @@ _NOTHING: dict[str, Any] = {
 
 def _witnesses(job: Job, evidence: Mapping[str, Any]) -> dict[str, WitnessRecord]:
     """What each factor's witness says of the level this arm has: off is judged as on is."""
+    target = next(c for c in job.study.cases if c.name == job.step.case).target
     found = {}
     for name, level_name in job.arm.levels.items():
         factor = job.study.factors[name]
         level = factor.levels[level_name]
-        held = factor.change.witness.judge(level.name, applied_values(level, name), evidence)
+        applied = applied_values(level, name, target)
+        held = factor.change.witness.judge(level.name, applied, evidence)
         found[name] = WitnessRecord(level=level_name, held=held.held, evidence=held.evidence)
     return found
 

@@ -30,6 +30,7 @@ from assay.bench.guard import void_reason
 from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, started
 from assay.bench.preflight import fit
+from assay.bench.surroundings import surrounded
 from assay.bench.watch import Silent, Watcher
 from assay.record.replay import MAX_ATTEMPTS
 from assay.study import (
@@ -277,9 +278,12 @@ class _Pilot:
         launch = study.launch(case, arm, seed=workload_seed(self.seed, -self.blocks))
         log = self.folder / "logs" / f"pilot-{self.made:05d}.log"
         self.tell(0.0)
-        target, application = self.targets[case.target], study.application(arm)
+        target, application = self.targets[case.target], study.application(arm, case.target)
         try:
-            with started(target, launch, application, log, self.journal) as server:
+            with (
+                surrounded(target, launch, application, study.network) as around,
+                started(target, around.launch, application, log, self.journal) as server,
+            ):
                 measured = server.measure(lambda _, spent_s: self.tell(spent_s))
         finally:
             took_s = self.clocks.monotonic() - began

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from assay._errors import InputError, MissingError
 from assay.bench.builds import with_builds
-from assay.bench.host_values import check_values
+from assay.bench.surroundings import check_surroundings
 from assay.builds import RECIPES, Recipe
 from assay.changes import lacking
 from assay.counters import asked, probe, why_absent
+from assay.host.network import Pair, made
 from assay.metrics import COUNTED, GROUPS_OF
 from assay.study import BASELINE, Absent, Arm, Factor, Study, arms
 from assay.targets import Target
@@ -86,12 +88,18 @@ def _without_lacking(study: Study, facts: Mapping[str, Any]) -> Study:
 
 def _first_refused(study: Study, targets: Mapping[str, Target]) -> Absent | None:
     """The first level that a target refuses on this host; None when every arm can start."""
+    with nullcontext() if study.network is None else made(study.network.queues) as pair:
+        return _first_refused_in(study, targets, pair)
+
+
+def _first_refused_in(
+    study: Study, targets: Mapping[str, Target], pair: Pair | None
+) -> Absent | None:
     for arm in arms(study):
         for case in study.cases:
-            launch = study.launch(case, arm, seed=1)
+            launch, target = study.launch(case, arm, seed=1), targets[case.target]
             try:
-                check_values(study.application(arm).host)
-                targets[case.target].check(launch)
+                check_surroundings(target, launch, study.application(arm, case.target), pair)
             except MissingError as error:
                 return _blame(study, arm, error)
             except InputError as error:

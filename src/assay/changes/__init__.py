@@ -4,6 +4,7 @@ from assay.changes.catalogue import CATALOGUE, find
 from assay.changes.declaration import (
     EFFORTS,
     HTM,
+    NUMA,
     THP_ALWAYS,
     Application,
     Build,
@@ -23,6 +24,7 @@ __all__ = [
     "EFFORTS",
     "GENERIC",
     "HTM",
+    "NUMA",
     "THP_ALWAYS",
     "Application",
     "Build",

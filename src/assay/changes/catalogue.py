@@ -14,6 +14,7 @@ from assay._parameters import nearest
 from assay.changes.analytic import ANALYTIC_CHANGES
 from assay.changes.declaration import Change
 from assay.changes.engine import ENGINE_CHANGES
+from assay.changes.host import HOST_CHANGES
 from assay.changes.mariadb import MARIADB_CHANGES
 from assay.changes.micro import MICRO_CHANGES
 from assay.changes.nginx import NGINX_CHANGES
@@ -30,7 +31,7 @@ _SERVERS = (
     *ANALYTIC_CHANGES,
 )
 _STORES = (*ROCKSDB_CHANGES, *SQLITE_CHANGES)
-_CHANGES = (*ENGINE_CHANGES, *MICRO_CHANGES, *_SERVERS, *_STORES)
+_CHANGES = (*ENGINE_CHANGES, *MICRO_CHANGES, *_SERVERS, *_STORES, *HOST_CHANGES)
 CATALOGUE: Mapping[str, Change] = MappingProxyType({c.name: c for c in _CHANGES})
 
 

@@ -8,8 +8,8 @@ know no change: the names of settings are all they share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from assay._parameters import nearest
@@ -51,7 +51,9 @@ class Application:
     """How a level is put in force. Merging two that set one thing twice is an error.
 
     A `build` is made before the first run; its executable then stands in `binary` too. `host`
-    are values of the kernel's by key or path, in force while the run lasts.
+    are values of the kernel's by key or path, in force while the run lasts. `steer` names what
+    becomes such values, or a place for server and client, on the machine of the run: which CPUs
+    there are is not known before. `of_target` is what a level is for one kind of target only.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -60,11 +62,20 @@ class Application:
     commands: Mapping[str, Command] = field(default_factory=dict)
     build: Build | None = None
     host: Mapping[str, str] = field(default_factory=dict)
+    steer: Mapping[str, str] = field(default_factory=dict)
+    of_target: Mapping[str, Application] = field(default_factory=dict)
+
+    def of(self, target: str) -> Application:
+        """All of it that is for this kind of target."""
+        common = replace(self, of_target={})
+        own = self.of_target.get(target)
+        return common if own is None else common.merged(own)
 
     def merged(self, other: Application) -> Application:
         """Both applications at once; ValueError names what both would set."""
         both = (set(self.settings) & set(other.settings)) | (set(self.env) & set(other.env))
         both |= set(self.host) & set(other.host)
+        both |= set(self.steer) & set(other.steer)
         if (self.binary or self.build) and (other.binary or other.build):
             both.add("the executable")
         if both:
@@ -76,7 +87,18 @@ class Application:
             {**self.commands, **other.commands},
             self.build or other.build,
             {**self.host, **other.host},
+            {**self.steer, **other.steer},
+            _each(self.of_target, other.of_target),
         )
+
+
+def _each(
+    one: Mapping[str, Application], other: Mapping[str, Application]
+) -> dict[str, Application]:
+    """By target what either has for it."""
+    nothing = Application()
+    kinds = dict.fromkeys((*one, *other))
+    return {k: one.get(k, nothing).merged(other.get(k, nothing)) for k in kinds}
 
 
 HTM = "htm"
@@ -86,10 +108,14 @@ THP_ALWAYS = "thp-always"
 """Needed by a level: a kernel that gives transparent huge pages to whoever does not refuse them."""
 
 
+NUMA = "numa"
+"""Needed by a level: more than one NUMA node."""
+
+
 @dataclass(frozen=True)
 class Level:
-    """One setting of a change. `needs` names a processor architecture or feature, or is `HTM` or
-    `THP_ALWAYS`."""
+    """One setting of a change. `needs` names a processor architecture or feature, or is `HTM`,
+    `THP_ALWAYS` or `NUMA`."""
 
     name: str
     application: Application
@@ -108,6 +134,9 @@ def lacking(needs: str | None, facts: Mapping[str, Any]) -> str:
         if mode == "always":
             return ""
         return f"needs transparent huge pages for all (mode always), which are {mode} here"
+    if needs == NUMA:
+        nodes = facts["numa_nodes"]
+        return "" if nodes > 1 else "needs several NUMA nodes; this machine has one"
     if needs in (None, facts["arch"], *facts["cpu_features"]):
         return ""
     return f"needs {needs}; this is {facts['arch']}"
@@ -142,7 +171,8 @@ class Change:
     that the target allows for that setting, and where it is `sized` any size
     ("80MiB"), of which `off` and `on` are two. `requires` maps a setting to the
     values under which the change means anything, and `workloads` names those in
-    which its part runs at all; empty is all of the target's.
+    which its part runs at all; empty is all of the target's. `written` makes a level of a text
+    that names none, such as a list of CPUs; ValueError if it cannot.
     """
 
     name: str
@@ -159,6 +189,7 @@ class Change:
     signature: tuple[Prediction, ...] = ()
     workloads: frozenset[str] = frozenset()
     sized: bool = False
+    written: Callable[[str], Level] | None = None
 
     def level(self, value: object) -> Level:
         """The level called `value`, or holding that number; ValueError lists what there is."""
@@ -171,6 +202,8 @@ class Change:
                 raise ValueError(f"{value!r} is not a level of {self.name}: write a whole number")
             return Level(str(value), Application({self.numeric_setting: value}))
         name = value if isinstance(value, str) else str(value)
+        if name not in self.levels and self.written is not None:
+            return self.written(name)
         if name not in self.levels:
             known = ", ".join(self.levels)
             raise ValueError(

@@ -145,9 +145,10 @@ def _is_command(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(w, str) for w in value)
 
 
-def applied_values(level: Level, factor: str) -> dict[str, Any]:
-    """What a level sets, as its witness wants it."""
-    application = level.application
+def applied_values(level: Level, factor: str, target: str = "") -> dict[str, Any]:
+    """What a level sets for this kind of target, as its witness wants it."""
+    application = level.application.of(target)
     if factor in application.commands:
         return {"expect": application.commands[factor].expect}
-    return {**application.settings, **application.env, **application.host}
+    host = {**application.host, **application.steer}
+    return {**application.settings, **application.env, **host}

@@ -18,7 +18,9 @@ is here, so that a bundle can be judged again without any server.
     Every        several witnesses                            that each of them holds
     Environ      /proc/PID/environ                            an environment variable
     Executable   digest of /proc/PID/exe                      which build ran
-    HostShows    the kernel's files, while the server ran      a value of the host
+    HostShows    the kernel's files, while the server ran      a value of the host, where it ran
+    OfKeys       some of what a level sets, by another        that one alone
+    PageKinds    smaps of a server, beside all else           which pages hold its memory
     CommandSays  output of a witness command                  whatever the user asked
 """
 
@@ -27,6 +29,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+ALL = 0.9
+"""The share of a pool that counts as all of it: a server may keep some pages for itself."""
 
 Evidence = Mapping[str, Any]
 """What a server showed: `read_back`, `functions`, `memory`, `counters`, `environ`, `executable`,
@@ -362,12 +367,60 @@ class HostShows:
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
         seen = evidence.get("host", {})
+        if not applied:
+            return Held(False, "the level sets nothing on the host")
         for key, value in applied.items():
             if key not in seen:
                 return Held(False, f"{key} was not read")
             if not seen[key]["holds"]:
                 return Held(False, f"{key} is {seen[key]['is']}, not {value}")
         return Held(True, ", ".join(f"{k} is {seen[k]['is']}" for k in applied))
+
+
+@dataclass(frozen=True)
+class OfKeys:
+    """Another witness, which is shown what these keys set and no more; the others, if `others`."""
+
+    keys: frozenset[str]
+    witness: Witness
+    others: bool = False
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        wanted = {k: v for k, v in applied.items() if (k in self.keys) != self.others}
+        return self.witness.judge(level, wanted, evidence)
+
+
+@dataclass(frozen=True)
+class PageKinds:
+    """smaps of a target: pages of the kind that a level is, and of no other huge kind.
+
+    A page of a pool that is mapped is of no other kind, touched or not: such a mapping never
+    falls back. Of transparent ones, whether private or shared (shmem), at least `share` of the
+    memory that was touched and could have them is wanted.
+    """
+
+    page_bytes: Mapping[str, int]
+    transparent: frozenset[str]
+    share: float = 0.5
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        memory = evidence.get("memory", {})
+        if "anon_huge_bytes" not in memory or "private_hugetlb_bytes" not in memory:
+            return Held(False, "the pages of the data were not read")
+        touched = memory["private_hugetlb_bytes"] + memory.get("shared_hugetlb_bytes", 0)
+        pool = max(touched, memory.get("hugetlb_mapped_bytes", 0))
+        thp = memory["anon_huge_bytes"] + memory.get("shmem_huge_bytes", 0)
+        found = memory.get("kernel_page_bytes")
+        said = f"{pool} bytes in pools (pages of {found}, {touched} touched), {thp} in THP"
+        if level in self.transparent:
+            could = memory.get("touched_bytes", memory.get("bytes", 0))
+            said += f" of {could} touched"
+            return Held(pool == 0 and thp > 0 and thp >= self.share * could, said)
+        wanted = self.page_bytes.get(level)
+        if wanted is None:
+            return Held(pool == 0 and thp == 0, said)
+        whole = evidence.get("read_back", {}).get("pool_bytes") or memory.get("bytes", 0)
+        return Held(touched > 0 and found == wanted and pool >= ALL * whole, said)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from assay.cli import (
     audit,
     decide,
     host,
+    inspect,
     list_,
     load,
     pilot,
@@ -38,7 +39,21 @@ app = typer.Typer(
     "needed is missing here; 4 the measurement is void; 5 the host could not be restored; "
     "130 interrupted, what was done is kept.",
 )
-for command in (run, pilot, show, report, verify, decide, load, serve, list_, host, price, audit):
+for command in (
+    run,
+    pilot,
+    show,
+    report,
+    verify,
+    decide,
+    load,
+    serve,
+    list_,
+    host,
+    inspect,
+    price,
+    audit,
+):
     command.register(app)
 
 

@@ -28,14 +28,14 @@ def report_html(bundle: Bundle) -> str:
     """The report of a bundle. AlteredError if its runs are not as they were written."""
     found = view(bundle)
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             view=found,
             data=Markup(embedded(charts(found))),
-            style=Markup(_own("templates/report.css")),
-            library=Markup(_own("vendor/plot.js")),
-            script=Markup("\n".join(_own(f"templates/{name}.js") for name in SCRIPTS)),
+            style=Markup(own("templates/report.css")),
+            library=Markup(own("vendor/plot.js")),
+            script=Markup("\n".join(own(f"templates/{name}.js") for name in SCRIPTS)),
         )
     )
 
@@ -64,7 +64,8 @@ def breakable(name: str) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Where the templates of pages are made: everything they are given is escaped."""
     made = Environment(
         loader=PackageLoader("assay.report"),
         autoescape=True,
@@ -77,5 +78,6 @@ def _environment() -> Environment:
 
 
 @cache
-def _own(name: str) -> str:
+def own(name: str) -> str:
+    """A file of this package's, as text."""
     return (resources.files("assay.report") / name).read_text("utf-8")

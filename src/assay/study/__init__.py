@@ -1,7 +1,7 @@
 """The question: study files, cases, factors, arms, designs, and the plan made of them."""
 
 from assay.study.designs import arms
-from assay.study.model import BASELINE, SENTINEL, Absent, Arm, Case, Factor, Study
+from assay.study.model import BASELINE, SENTINEL, Absent, Arm, Case, Factor, Network, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import AUTO_TIMES, PilotedArm, PilotedCase, PlannedPilot
 from assay.study.plan import (
@@ -24,6 +24,7 @@ __all__ = [
     "Arm",
     "Case",
     "Factor",
+    "Network",
     "PilotedArm",
     "PilotedCase",
     "Plan",

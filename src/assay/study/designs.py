@@ -40,7 +40,7 @@ def _wants_sentinel(study: Study, legal: list[Arm]) -> bool:
 
 def unmet(study: Study, arm: Arm) -> str:
     """Which requirement an arm breaks, in words; empty when it is legal."""
-    application = study.application(arm)
+    applications = {c.target: study.application(arm, c.target) for c in study.cases}
     for name, level in arm.levels.items():
         factor = study.factors[name]
         if level == factor.off:
@@ -50,7 +50,7 @@ def unmet(study: Study, arm: Arm) -> str:
             if partner is None or arm.levels[other] == partner.off:
                 return f"{name} requires {other}"
         for case in study.cases:
-            settings = {**case.settings, **application.settings}
+            settings = {**case.settings, **applications[case.target].settings}
             for setting, allowed in factor.change.requires.items():
                 if settings.get(setting) not in allowed:
                     words = " or ".join(str(a) for a in allowed)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from assay.changes import GENERIC, Change, Level, find, generic_change
 from assay.study.file import FactorSection
 from assay.study.model import Case
+
+OF_DEVICES = frozenset({"rps", "xps", "irq"})
 
 
 def change_and_levels(
@@ -24,7 +28,21 @@ def change_and_levels(
     written = _written(section, change)
     if len(written) < 2:
         raise ValueError(f"a factor needs two levels; {section.change} has {len(written)} here")
-    return change, {name: change.level(value) for name, value in written.items()}
+    levels = {name: change.level(value) for name, value in written.items()}
+    if section.device is not None:
+        levels = {name: _on_device(level, section) for name, level in levels.items()}
+    return change, levels
+
+
+def _on_device(level: Level, section: FactorSection) -> Level:
+    """The level of one network device, where its change is of such."""
+    steer = level.application.steer
+    if not re.fullmatch(r"[A-Za-z0-9_.:-]{1,15}", section.device or ""):
+        raise ValueError(f"{section.device!r} is no name of a network device")
+    if not set(steer) & OF_DEVICES:
+        raise ValueError(f"{section.change} is of no network device; take device out")
+    named = {f"{key}@{section.device}": value for key, value in steer.items()}
+    return replace(level, application=replace(level.application, steer=named))
 
 
 def key_at_fault(section: FactorSection, message: str) -> str:
@@ -52,6 +70,8 @@ def _written(section: FactorSection, change: Change) -> dict[str, Any]:
 def _generic(
     section: FactorSection, cases: list[Case], base: Path
 ) -> tuple[Change, dict[str, Level]]:
+    if section.device is not None:
+        raise ValueError(f"factor {section.name}: device belongs to host.rps, host.xps, host.irq")
     if isinstance(section.levels, list):
         levels = {str(v): v for v in section.levels}
     else:

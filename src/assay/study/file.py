@@ -76,6 +76,7 @@ class FactorSection(Section):
     requires: list[str] = []
     setting: str | None = None
     variable: str | None = None
+    device: str | None = None
 
 
 class ArmSection(Section):
@@ -103,6 +104,11 @@ class DecideSection(Section):
     budget: Duration = 600.0
 
 
+class NetworkSection(Section):
+    hosts: Literal["one", "two"] = "two"
+    queues: Annotated[int, Field(ge=1, le=64)] = 1
+
+
 class StudyFile(Section):
     name: str
     question: str
@@ -115,6 +121,7 @@ class StudyFile(Section):
     arm: list[ArmSection] = []
     design: DesignSection
     decide: DecideSection = DecideSection()
+    network: NetworkSection | None = None
 
 
 STAND_INS = {"name": "?", "question": "?", "primary": "throughput", "window": "100ms"}

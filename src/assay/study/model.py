@@ -73,6 +73,13 @@ class Absent:
 
 
 @dataclass(frozen=True)
+class Network:
+    """Server and client as two hosts, each with this many queues each way between them."""
+
+    queues: int = 1
+
+
+@dataclass(frozen=True)
 class Study:
     """A checked study file. Times in seconds, percentages as fractions.
 
@@ -107,17 +114,18 @@ class Study:
     auto: frozenset[str] = frozenset()
     interval_s: float = 1.0
     counters: tuple[str, ...] = ()
+    network: Network | None = None
 
-    def application(self, arm: Arm) -> Application:
-        """Everything the arm's levels apply; ValueError if two set the same thing."""
+    def application(self, arm: Arm, target: str) -> Application:
+        """All that the arm's levels apply to a kind of target; ValueError if two set one thing."""
         merged = Application()
         for name, level in arm.levels.items():
-            merged = merged.merged(self.factors[name].levels[level].application)
+            merged = merged.merged(self.factors[name].levels[level].application.of(target))
         return merged
 
     def launch(self, case: Case, arm: Arm, *, seed: int) -> Launch:
         """The launch of one run."""
-        application = self.application(arm)
+        application = self.application(arm, case.target)
         return Launch(
             settings={**case.settings, **application.settings},
             workload=case.workload,

@@ -74,6 +74,12 @@ class PlannedBuild(Planned):
     flags: str
 
 
+class PlannedNetwork(Planned):
+    """Server and client were two hosts of one machine, joined by queues."""
+
+    queues: int
+
+
 class PlannedServer(Planned):
     """An executable that was here already: whose it is ("target redis", "factor=level"), and what
     it was."""
@@ -133,6 +139,7 @@ class Plan(Planned):
     builds: list[PlannedBuild] = []
     servers: list[PlannedServer] = []
     counters: PlannedCounters = PlannedCounters()
+    network: PlannedNetwork | None = None
 
     @property
     def runs_budget_s(self) -> float:
@@ -193,6 +200,10 @@ def _planned_cases(study: Study, stand_ins: Mapping[str, str | None]) -> list[Pl
         )
         for c in study.cases
     ]
+
+
+def _network(study: Study) -> PlannedNetwork | None:
+    return None if study.network is None else PlannedNetwork(queues=study.network.queues)
 
 
 def make_plan(
@@ -258,4 +269,5 @@ def make_plan(
         builds=planned_builds(study),
         servers=servers or [],
         counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
+        network=_network(study),
     )

@@ -32,12 +32,13 @@ from assay.study.file import (
     StudyFile,
     check,
 )
-from assay.study.model import BASELINE, Arm, Case, Factor, Study
+from assay.study.model import BASELINE, Arm, Case, Factor, Network, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
 from assay.study.rules import design_mistakes, uncounted
 from assay.targets import TARGETS, Target
 from assay.targets.served.load import CLIENT
+from assay.targets.served.target import ServedTarget
 from assay.workloads import WORKLOADS
 
 
@@ -144,6 +145,7 @@ class _Reader:
             budget_s=file.decide.budget,
             counters=tuple(dict.fromkeys(n for n in file.measure.counters if n in GROUPS)),
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
+            network=self.network(file, cases),
         )
         for mistake in design_mistakes(study, file.design):
             self.wrong(*mistake)
@@ -220,6 +222,20 @@ class _Reader:
                 self.wrong((*path, key), str(error), f"{key}: {known[key].text}")
         return values
 
+    def network(self, file: StudyFile, cases: list[Case]) -> Network | None:
+        """What joins server and client, where they are to be two hosts."""
+        if file.network is None or file.network.hosts == "one":
+            return None
+        able = [kind for kind, target in self.targets.items() if _is_movable(target)]
+        for case in cases:
+            if case.target not in able:
+                message = f"{case.target} cannot answer from a network host of its own"
+                self.wrong(("network",), message, f"these can: {', '.join(able)}")
+            if case.settings.get("attach") is not None:
+                message = "a server that already runs is not moved to a network of its own"
+                self.wrong(("network",), message, "leave [network] out")
+        return Network(file.network.queues)
+
     # factors
 
     def factors(self, file: StudyFile, cases: list[Case]) -> dict[str, Factor]:
@@ -269,7 +285,7 @@ class _Reader:
         key = "levels" if section.levels is not None else ("off" if name == "off" else "on")
         for case in cases:
             known = self.targets[case.target].settings
-            for setting, value in level.application.settings.items():
+            for setting, value in level.application.of(case.target).settings.items():
                 if setting not in known:
                     message = f"{case.target} has no setting {setting!r}{nearest(setting, known)}"
                     self.wrong((*path, "setting"), message, f"it has {_named(known)}")
@@ -468,6 +484,11 @@ class _Reader:
             )
             advice = f'write budget = "{need / SHARE:.0f}s" or more, or give warmup and window'
             self.wrong(("decide", "budget"), message, advice)
+
+
+def _is_movable(target: Target) -> bool:
+    """Whether its server can be started in a network of its own, and be reached there."""
+    return isinstance(target, ServedTarget) and target.adapter.moves
 
 
 def _named(known: Mapping[str, Parameter]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from assay.targets.base import Launch, Measured, OnInterval, Server, Target
+from assay.targets.base import Around, Launch, Measured, OnInterval, Server, Target
 from assay.targets.chdb import CHDB
 from assay.targets.duckdb import DUCKDB
 from assay.targets.engine import ENGINE
@@ -23,4 +23,4 @@ _STORED = (ROCKSDB, SQLITE)
 _ALL = (ENGINE, MICRO, *map(ServedTarget, _SERVED), *map(StoredTarget, _STORED))
 TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})
 
-__all__ = ["TARGETS", "Launch", "Measured", "OnInterval", "Server", "Target"]
+__all__ = ["TARGETS", "Around", "Launch", "Measured", "OnInterval", "Server", "Target"]

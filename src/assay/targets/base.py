@@ -17,6 +17,32 @@ from assay._parameters import Parameter
 
 
 @dataclass(frozen=True)
+class Around:
+    """Where a server and its client run: words that stand before their commands.
+
+    `host` is the server's address; `server_cpus` are those it is bound to, if it is bound.
+    With `counts_packets` the kernel's counters of packets by CPU are taken over the window.
+    """
+
+    server: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+    host: str = "127.0.0.1"
+    server_cpus: tuple[int, ...] = ()
+    is_watched: bool = False
+    """Whether it is evidence where the threads run, though nothing binds them."""
+    counts_packets: bool = False
+
+    @property
+    def looks(self) -> bool:
+        """Whether the placement of threads is to be read."""
+        return bool(self.server or self.client or self.is_watched)
+
+
+PLAIN = Around()
+"""Anywhere, as this process."""
+
+
+@dataclass(frozen=True)
 class Launch:
     """One start of a server. Times in seconds; `seed` drives the workload's inputs.
 
@@ -32,6 +58,7 @@ class Launch:
     env: Mapping[str, str | None] = field(default_factory=dict)
     binary: str | None = None
     interval_s: float = 1.0
+    around: Around = PLAIN
 
 
 @dataclass(frozen=True)
@@ -115,4 +142,9 @@ class Target(Protocol):
 
     def seconds(self, launch: Launch) -> float:
         """A guess of one run's length, start and load included, before any was made."""
+        ...
+
+    def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
+        """What it needs in a pool of huge pages of this size, rather too much than too little;
+        MissingError if it cannot use such pages."""
         ...

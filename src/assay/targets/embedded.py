@@ -7,6 +7,7 @@ the limit; what can disturb a run is another process, and health tells that.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from assay import native
 from assay._digest import file_digest
 from assay._errors import RunError
 from assay._parameters import Parameter
+from assay.targets.around import placement
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
 
 QUANTILES = {
@@ -29,6 +31,9 @@ QUANTILES = {
     "latency_p999": 99.9,
 }
 WINDOW_BEGINS = native.Phase(name="measure")
+ROOM, INDEX_BYTES, LEAST_BYTES, MAPPINGS = 1.5, 64, 64 << 20, 1
+"""What rows, their index and all else take in memory, and mappings beside one for each thread, each
+of which ends with a part of a page: rather too much."""
 HARNESS = ("threads", "pin")
 """Settings that the request carries beside `parts`."""
 
@@ -74,6 +79,15 @@ class EmbeddedTarget:
     def seconds(self, launch: Launch) -> float:
         return launch.warmup_s + launch.window_s + self.load_s(launch)
 
+    def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
+        """A guess; whether it was enough the process itself says."""
+        parameters = launch.parameters
+        volume = math.prod(parameters.get(n, 1) for n in ("records", "fields", "field_bytes"))
+        tables = parameters.get("records", 0) * INDEX_BYTES
+        mappings = launch.settings.get("threads", 1) + MAPPINGS
+        whole = round(volume * ROOM) + tables + LEAST_BYTES
+        return (whole // page_bytes + mappings) * page_bytes
+
 
 class EmbeddedServer:
     """One running `assayer engine` or `assayer micro`."""
@@ -87,7 +101,10 @@ class EmbeddedServer:
                 log=stderr,
                 env=environment(launch.env),
                 executable=self._executable,
+                before=launch.around.server,
             )
+        self._looks = launch.around.looks
+        self._placement: dict[str, Any] = {}
         self._messages = self._session.messages()
         self._watched = tuple(launch.env)
         self._parameters = launch.parameters
@@ -116,6 +133,8 @@ class EmbeddedServer:
         for message in self._messages:
             if message == WINDOW_BEGINS:
                 on_begin()
+                if self._looks:
+                    self._placement = placement(self._session.process.pid, "server")
             elif isinstance(message, native.Interval):
                 intervals.append(message)
                 spent = (message.start_ms + message.length_ms) / 1000
@@ -143,6 +162,7 @@ class EmbeddedServer:
             "executable": {**executable, "build_id": self._ready.build_id},
             "read_back": self._ready.manifest,
             "memory": self._result.memory.model_dump(exclude_none=True),
+            "placement": self._placement,
             "counters": _counts(self._result),
             "executed": self._result.executed,
             "operations": self._result.operations,

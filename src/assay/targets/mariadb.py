@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from assay._errors import MissingError
 from assay._parameters import Parameter, by_name
 from assay.targets.attached_sql import REPORTED_AS, AttachedMariaDb
 from assay.targets.pools import lacking_pages
@@ -181,6 +182,16 @@ class MariaDb(Adapter):
         if not truth(settings.get("large_pages")):
             return None
         return lacking_pages(_large_bytes(settings))
+
+    def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int | None:
+        """It takes the largest pages that an allocation is not smaller than."""
+        pool = settings.get("innodb_buffer_pool_size", BASE["innodb_buffer_pool_size"])
+        if (quantity(pool, BYTES) or 0) < page_bytes:
+            raise MissingError(
+                f"a buffer pool of {pool} is smaller than a page of {page_bytes >> 20} MiB",
+                next_step=f'innodb_buffer_pool_size = "{page_bytes >> 20}MiB" under [target]',
+            )
+        return _large_bytes(settings)
 
     def command(self, place: Place, settings: Mapping[str, Any]) -> list[str]:
         given = {**BASE, **{n: v for n, v in settings.items() if v is not None}}

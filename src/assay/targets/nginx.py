@@ -113,6 +113,7 @@ class Nginx(Adapter):
     programs = (Program("nginx", "nginx-light"),)
     workloads = ("http-get", "http-proxy")
     loads: Mapping[str, str] = {"http-proxy": "http-get"}
+    moves = True
     orphan_signal = signal.SIGTERM
     """Workers outlive a master that is killed, so it must be told."""
     functions: Mapping[str, tuple[str, ...]] = {"lock_wait": FUNCTIONS}
@@ -144,11 +145,11 @@ class Nginx(Adapter):
     @contextmanager
     def beside(self, place: Place, settings: Mapping[str, Any]) -> Iterator[Sequence[int]]:
         """Writes what this start serves and is told, and has the upstreams run meanwhile."""
-        with _upstreams(settings) as (pids, ports):
+        with _upstreams(settings, place.enter) as (pids, ports):
             (place.folder / "www").mkdir(exist_ok=True)
             (place.folder / "www" / FILE[1:]).write_bytes(b"x" * settings["file_bytes"])
             (place.folder / "nginx.conf").write_text(
-                configuration(place.port, settings, ports, _connections(), _user())
+                configuration(place.port, settings, ports, _connections(), _user(), place.host)
             )
             try:
                 yield pids
@@ -161,7 +162,7 @@ class Nginx(Adapter):
         return _words(place)
 
     def url(self, place: Place) -> str:
-        return f"http://127.0.0.1:{place.port}{FILE}"
+        return f"http://{place.host}:{place.port}{FILE}"
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The table above; `counts_contention` says whether, or why not, that is counted."""
@@ -246,7 +247,7 @@ def shown(pid: int, port: int, settings: Mapping[str, Any]) -> dict[str, Any]:
         found[name] = "on" if mapped else "off"
     if "zone" not in settings:
         del found["zone"]
-    sockets = _listening(port)
+    sockets = _listening(port, pid)
     if len(workers) > 1:
         found["reuseport"] = "on" if sockets == len(workers) else "off"
     return found
@@ -263,9 +264,9 @@ def _shared_sizes(pid: int) -> set[int]:
     return sizes
 
 
-def _listening(port: int) -> int:
-    """Sockets that listen on a port of IPv4."""
-    lines = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+def _listening(port: int, pid: int) -> int:
+    """Sockets that listen on a port of IPv4 in a process' network."""
+    lines = (line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:])
     return sum(w[3] == "0A" and int(w[1].rpartition(":")[2], 16) == port for w in lines)
 
 
@@ -275,8 +276,8 @@ def _words(place: Place) -> list[str]:
 
 
 def _tested(place: Place) -> str:
-    """The configuration as this binary accepts it."""
-    command = [*_words(place), "-T"]
+    """The configuration as this binary accepts it, where its address is there to listen on."""
+    command = [*place.enter, *_words(place), "-T"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode:
         raise RunError(f"{place.binary} -T refuses its configuration: {done.stderr[-400:]}")
@@ -294,7 +295,9 @@ def _user() -> str | None:
 
 
 @contextmanager
-def _upstreams(settings: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
+def _upstreams(
+    settings: Mapping[str, Any], before: Sequence[str]
+) -> Iterator[tuple[list[int], list[int]]]:
     """Upstreams on ports that the kernel chose: their processes and ports."""
     if not settings["upstreams"]:
         yield [], []
@@ -307,7 +310,7 @@ def _upstreams(settings: Mapping[str, Any]) -> Iterator[tuple[list[int], list[in
         "stall_ms": 0,
         "period_ms": 1000,
     }
-    session = native.Session("serve", request)
+    session = native.Session("serve", request, before=before)
     try:
         first = next(session.messages())
         if not isinstance(first, native.Serving):

@@ -18,6 +18,7 @@ def configuration(
     upstreams: Sequence[int],
     connections: int,
     user: str | None,
+    host: str = "127.0.0.1",
 ) -> str:
     """The file. Paths in it start at the folder that `-p` names."""
     main = [
@@ -34,7 +35,11 @@ def configuration(
         f"  accept_mutex {settings['accept_mutex']};",
         "}",
     ]
-    http = [*_http(settings), *_upstream(settings, upstreams), *_server(port, settings, upstreams)]
+    http = [
+        *_http(settings),
+        *_upstream(settings, upstreams),
+        *_server(f"{host}:{port}", settings, upstreams),
+    ]
     return "\n".join([*main, "http {", *(f"  {line}" for line in http), "}", ""])
 
 
@@ -71,7 +76,7 @@ def _upstream(settings: Mapping[str, Any], ports: Sequence[int]) -> list[str]:
     ]
 
 
-def _server(port: int, settings: Mapping[str, Any], upstreams: Sequence[int]) -> list[str]:
+def _server(address: str, settings: Mapping[str, Any], upstreams: Sequence[int]) -> list[str]:
     proxied = [
         "    proxy_pass http://behind;",
         "    proxy_http_version 1.1;",
@@ -80,7 +85,7 @@ def _server(port: int, settings: Mapping[str, Any], upstreams: Sequence[int]) ->
     limited = settings["limit_req"] == "on"
     return [
         "server {",
-        f"  listen 127.0.0.1:{port}{' reuseport' if settings['reuseport'] == 'on' else ''};",
+        f"  listen {address}{' reuseport' if settings['reuseport'] == 'on' else ''};",
         "  server_name assay;",
         "  root www;",
         "  location = /file {",

@@ -151,10 +151,12 @@ class PostgreSql(Adapter):
             return f"the library {absent[0]} is not here", _package_of(absent[0])
         if str(settings.get("huge_pages")).lower() not in ("on", "true"):
             return None
-        buffers = settings.get("shared_buffers")
         page = quantity(settings.get("huge_page_size") or 0, BYTES)
-        need = quantity(BASE["shared_buffers"] if buffers is None else buffers, BYTES)
-        return lacking_pages(int(need or 0), int(page or 0) or None)
+        return lacking_pages(_shared_bytes(settings), int(page or 0) or None)
+
+    def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int | None:
+        """Its shared memory, of which the buffers are by far the most."""
+        return _shared_bytes(settings)
 
     def command(self, place: Place, settings: Mapping[str, Any]) -> list[str]:
         given = {**BASE, **{n: v for n, v in settings.items() if v is not None}}
@@ -250,6 +252,11 @@ class PostgreSql(Adapter):
 
 
 POSTGRESQL = PostgreSql()
+
+
+def _shared_bytes(settings: Mapping[str, Any]) -> int:
+    buffers = settings.get("shared_buffers")
+    return int(quantity(BASE["shared_buffers"] if buffers is None else buffers, BYTES) or 0)
 
 
 def _reported(setting: str, unit: str | None) -> str:

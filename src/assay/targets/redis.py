@@ -24,7 +24,7 @@ from assay._errors import AssayError, RunError
 from assay._parameters import Parameter, by_name
 from assay._units import parse_size
 from assay.targets.attached_redis import AttachedRedis
-from assay.targets.served.adapter import Adapter, Ask, Place, Program
+from assay.targets.served.adapter import LOOPBACK, Adapter, Ask, Place, Program
 from assay.targets.served.process import Process
 from assay.targets.served.store import cache
 
@@ -68,6 +68,7 @@ class Redis(Adapter):
     ping = "PING"
     settle = ("SAVE",)
     attachable = AttachedRedis()
+    moves = True
 
     def settings(self, binary: Path | None) -> Mapping[str, Parameter]:
         if binary is None:
@@ -101,19 +102,21 @@ class Redis(Adapter):
 
     def command(self, place: Place, settings: Mapping[str, Any]) -> list[str]:
         ours = {
-            "bind": "127.0.0.1",
+            "bind": place.host,
             "port": place.port,
             "unixsocket": place.folder / "socket",
             "dir": place.folder / "data",
             "save": "",
             "daemonize": "no",
         }
+        if place.host != LOOPBACK:
+            ours["protected-mode"] = "no"  # it would answer loopback only, as it has no password
         if TITLE in self.settings(place.binary):
             ours[TITLE] = "no"
         return [str(place.binary), *_options({**ours, **settings})]
 
     def url(self, place: Place) -> str:
-        return f"redis://127.0.0.1:{place.port}"
+        return f"redis://{place.host}:{place.port}"
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         names = list(settings)

@@ -128,6 +128,7 @@ def apply(
     """
     with locked(tree):
         _refuse_unfinished(tree)
+        _refuse_held(plan, tree)
         check(plan, tree)
         journal = Journal.begin(tree, plan, after_write)
         journal.write("begun", owner=None if owner is None else owner_of(owner))
@@ -168,8 +169,10 @@ def roll_back(tree: Tree, name: str, after_write: Callable[[], None] | None = No
 
 
 def forget(tree: Tree, name: str) -> None:
-    """Remove the journal of a transaction that was rolled back; any other stays."""
+    """Remove the journal of a transaction that was rolled back; any other stays. None is fine."""
     with locked(tree):
+        if name not in journals(tree):
+            return
         journal = Journal.open(tree, name)
         if status(journal).state == "rolled-back":
             shutil.rmtree(journal.folder)
@@ -259,6 +262,22 @@ def _refuse_unfinished(tree: Tree) -> None:
             raise InputError(
                 f"transaction {found.name} is {found.state}",
                 next_step=f"`assay host rollback {found.name}` first",
+            )
+
+
+def _refuse_held(plan: Plan, tree: Tree) -> None:
+    """What one process has changed for its own life no other changes meanwhile: whichever ended
+    first would leave the other's value behind."""
+    wanted = {item.path for item in plan.items}
+    for found in statuses(tree):
+        if found.state != "applied" or found.owner is None or not _lives(found.owner):
+            continue
+        held = sorted(wanted & {item.path for item in found.plan.items})
+        if held:
+            pid = found.owner.partition(":")[0]
+            raise MissingError(
+                f"{held[0]} is changed by another run, of process {pid}, until that is over",
+                next_step="wait for it; one study at a time changes a machine",
             )
 
 

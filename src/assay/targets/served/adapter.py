@@ -25,6 +25,9 @@ DAEMONS = "/usr/local/sbin:/usr/sbin:/sbin"
 """Folders of servers that a user's path may lack."""
 
 
+LOOPBACK = "127.0.0.1"
+
+
 def _version(path: Path) -> list[int]:
     return [int(n) for n in re.findall(r"[0-9]+", str(path))]
 
@@ -65,6 +68,10 @@ class Place:
     folder: Path
     port: int
     binary: Path
+    host: str = LOOPBACK
+    """The address to listen on."""
+    enter: tuple[str, ...] = ()
+    """Words before the command of what runs beside it, so that it has the server's network."""
 
 
 class Ask(Protocol):
@@ -104,6 +111,8 @@ class Adapter(Protocol):
     """What `assay load` calls a workload, where that is another name."""
     lock_classes: tuple[str, ...] = ()
     """What is waited for: members of the families of metrics that `waits` gives."""
+    moves: bool = False
+    """Whether it can listen on an address other than loopback's, in a network of its own."""
     attachable: Attachable | None = None
     """What can be done to one that already runs; None if Assay must start it."""
     functions: Mapping[str, tuple[str, ...]] = {}
@@ -133,6 +142,11 @@ class Adapter(Protocol):
 
     def lacks(self, settings: Mapping[str, Any]) -> tuple[str, str] | None:
         """What this machine lacks for these settings, and the next step; None if nothing."""
+        return None
+
+    def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int | None:
+        """What these settings have it put into huge pages of a size, in bytes; None if it can use
+        none, MissingError if not of this size."""
         return None
 
     def refuses(self, binary: Path, settings: Mapping[str, Any]) -> str:

@@ -101,7 +101,9 @@ class Process:
         orphan_signal: signal.Signals = signal.SIGKILL,
         name: str = "",
         watcher: Watcher | None = None,
+        before: Sequence[str] = (),
     ) -> None:
+        """`before` are words that stand before all others: programs that become the next."""
         self.name = name or Path(command[0]).name
         self._log, self._stop_signal, self._at_once = log, stop_signal, orphan_signal
         self._log_start = log.stat().st_size if log.exists() else 0
@@ -112,7 +114,7 @@ class Process:
         try:
             with log.open("ab") as output:
                 self._process = subprocess.Popen(
-                    _as_user(tied, user),
+                    [*before, *_as_user(tied, user)],
                     cwd=folder,
                     env={**(os.environ if env is None else env), "TMPDIR": str(folder)},
                     stdin=subprocess.DEVNULL,

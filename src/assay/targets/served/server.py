@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from assay import native
 from assay._address import Target, parse_url
 from assay._errors import AssayError, InputError, MissingError, RunError
-from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
+from assay.targets.around import health_of, packets, placement
+from assay.targets.base import PLAIN, Around, Launch, Measured, OnBegin, OnInterval, ignore
 from assay.targets.embedded import environment, process_evidence
 from assay.targets.owned import own_folder
 from assay.targets.served import proc
@@ -44,13 +45,13 @@ def _build_id(pid: int, sha256: str) -> str | None:
 class Asking:
     """Asks one server, whatever protocol it speaks."""
 
-    def __init__(self, place: Place, target: Target, pid: int) -> None:
-        self.place, self.pid = place, pid
+    def __init__(self, place: Place, target: Target, pid: int, before: Sequence[str] = ()) -> None:
+        self.place, self.pid, self._before = place, pid, before
         self._target = target.request()
 
     def __call__(self, *asks: str) -> list[native.Rows]:
         try:
-            return native.ask_server(self._target, asks)
+            return native.ask_server(self._target, asks, before=self._before)
         except MissingError as error:
             # It was here a moment ago, so this is a run that failed.
             raise RunError(error.message) from error
@@ -87,9 +88,10 @@ class Started:
         data: Path | None,
         log: Path,
         env: Mapping[str, str | None],
+        around: Around = PLAIN,
     ) -> None:
         self.adapter, self.binary, self.settings = adapter, binary, settings
-        self._log, self._env = log, env
+        self._log, self._env, self._around = log, env, around
         self.user = needed_user(adapter.refuses_root)
         self.times = {"reset_s": 0.0, "start_s": 0.0}
         self._left = ExitStack()
@@ -134,7 +136,8 @@ class Started:
     def _started(self) -> Process:
         for last in range(TRIES - 1, -1, -1):
             begun = time.monotonic()
-            self.place = Place(self.folder, free_port(), self.binary)
+            here = self._around
+            self.place = Place(self.folder, free_port(), self.binary, here.host, here.server)
             beside = ExitStack()
             try:
                 self.beside = beside.enter_context(self.adapter.beside(self.place, self.settings))
@@ -164,12 +167,13 @@ class Started:
             orphan_signal=adapter.orphan_signal,
             name=adapter.program(self.binary),
             watcher=self._watcher,
+            before=self._around.server,
         )
         # Its folder goes with it: there is nothing that it would have to write.
         beside.callback(adapter.tidy, self.place)
         beside.callback(process.stop, at_once=True)
         self.target = parse_url(adapter.url(self.place), {})
-        self.ask = Asking(self.place, self.target, process.pid)
+        self.ask = Asking(self.place, self.target, process.pid, self._around.client)
         process.wait_until(lambda: self._is_ready(process), adapter.is_fatal)
         return process
 
@@ -227,6 +231,7 @@ class ServedServer:
         self._measured: Measured | None = None
         self._process: dict[str, Any] = {}
         self._pages: dict[str, Any] = {}
+        self._placement: dict[str, Any] = {}
 
     def read_back(self) -> Mapping[str, Any]:
         if self._read_back:
@@ -266,7 +271,8 @@ class ServedServer:
             started.target,
         )
         with self._log.open("ab") as log:
-            session = native.Session("load", request, log=log)
+            before = self._launch.around.client
+            session = native.Session("load", request, log=log, before=before)
             try:
                 found = self._collect(session, on_interval, on_begin)
             finally:
@@ -280,6 +286,7 @@ class ServedServer:
         self, session: native.Session, on_interval: OnInterval, on_begin: OnBegin
     ) -> Measured:
         started, before, done = self._started, {}, 0
+        around, raised = self._launch.around, {}
         watch: Watch | None = None
         intervals: list[native.Interval] = []
         health = result = None
@@ -290,6 +297,8 @@ class ServedServer:
                         on_begin()
                         before = started.adapter.counters(started.ask)
                         watch = started.adapter.watch(started.place, started.settings)
+                        self._look_around(session.process.pid)
+                        raised = packets() if around.counts_packets else {}
                     case native.Interval():
                         self._require_sound(message)
                         intervals.append(message)
@@ -298,7 +307,7 @@ class ServedServer:
                     case native.Health():
                         health = message
                     case native.Result():
-                        result = message
+                        result, last = message, packets() if raised else {}
         except (MissingError, InputError, RunError) as error:
             raise self._failed(error.message) from error
         finally:
@@ -317,7 +326,17 @@ class ServedServer:
             for name, value in after.items()
         } | seen
         waits = started.adapter.waits(counted)
+        if raised:
+            counted |= {name: value - raised[name] for name, value in last.items()}
+        health = health_of(health, result.cpus, around.server_cpus, around.counts_packets)
         return measured(result, health, intervals, counted, started.times or {}, waits)
+
+    def _look_around(self, client: int) -> None:
+        """Where server and client run, once all that the load connects to is there."""
+        pid = self._started.process.pid
+        if self._launch.around.looks:
+            self._placement = placement(client, "client")
+            self._placement |= {} if pid is None else placement(pid, "server")
 
     def _require_sound(self, interval: native.Interval) -> None:
         """RunError where it makes no sense to go on to the window's end."""
@@ -351,6 +370,7 @@ class ServedServer:
             **self._process,
             "read_back": self._read_back,
             "memory": self._pages,
+            "placement": self._placement,
             "status": {} if pid is None else proc.status(pid),
             "counters": dict(self._measured.counters),
             "executed": operations,

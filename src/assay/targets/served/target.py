@@ -16,6 +16,7 @@ from assay._digest import file_digest
 from assay._errors import InputError, MissingError, RunError
 from assay._parameters import Parameter
 from assay.targets.base import Launch
+from assay.targets.pools import ROOM
 from assay.targets.served.adapter import Adapter, Place, Program
 from assay.targets.served.attach import ATTACH, ATTACH_NAMES, Attachment
 from assay.targets.served.attached import Attached, require_attachable
@@ -106,7 +107,7 @@ class ServedTarget:
         if launch.settings.get("attach") is not None:
             return self._attached(launch, own, log)
         data = self._prepared(launch, binary, own, log)
-        started = Started(self.adapter, binary, own, data, log, launch.env)
+        started = Started(self.adapter, binary, own, data, log, launch.env, launch.around)
         return ServedServer(started, launch, log)
 
     def _attached(self, launch: Launch, own: Mapping[str, Any], log: Path) -> ServedServer:
@@ -121,6 +122,12 @@ class ServedTarget:
 
     def seconds(self, launch: Launch) -> float:
         return launch.warmup_s + launch.window_s + START_S
+
+    def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
+        need = self.adapter.huge_bytes(self._own(launch), page_bytes)
+        if need is None:
+            raise MissingError(f"{self.kind} takes no pages of a pool", next_step="leave pages out")
+        return int(need * ROOM)
 
     def _binary(self, launch: Launch) -> Path:
         """The server that the launch names, or the one that is here."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay._errors import MissingError
 from assay._parameters import Parameter
 from assay.targets.served.adapter import DAEMONS
 from assay.targets.spelling import BYTES, ServerSetting
@@ -54,6 +55,11 @@ class Store(Protocol):
             return ServerSetting(name, "count", text, given, units=BYTES)
         kind = "number" if _DECIMAL.fullmatch(default) else "any"
         return ServerSetting(name, kind, f"{told or 'nothing'} by default", given)
+
+    def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int:
+        """What these settings have it put into huge pages of a size, in bytes; MissingError if it
+        can use none."""
+        raise MissingError(f"{self.kind} takes no pages of a pool", next_step="leave pages out")
 
     def lacks(self, settings: Mapping[str, Any]) -> tuple[str, str] | None:
         """What this machine lacks for these settings, and the next step; None if nothing."""

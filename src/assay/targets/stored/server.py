@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay import native
 from assay._errors import InputError, MissingError, RunError
+from assay.targets.around import placement
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
 from assay.targets.embedded import environment, process_evidence
 from assay.targets.owned import own_folder
@@ -35,6 +36,7 @@ class StoredServer:
         self._read_back: dict[str, Any] = {}
         self._process: dict[str, Any] = {}
         self._pages: dict[str, int] = {}
+        self._placement: dict[str, Any] = {}
         self._left = ExitStack()
         try:
             self._folder, self._watcher = self._left.enter_context(own_folder(target.kind))
@@ -58,7 +60,8 @@ class StoredServer:
         # Its folder is its TMPDIR too: whatever it spills goes with it.
         env = {**environment(self._launch.env), "TMPDIR": str(self._folder)}
         with self._log.open("ab") as log:
-            session = native.Session("store", request, log=log, env=env)
+            before = self._launch.around.server
+            session = native.Session("store", request, log=log, env=env, before=before)
         try:
             self._watcher.guard(session.process.pid)
             yield session
@@ -106,6 +109,8 @@ class StoredServer:
             match message:
                 case native.Phase(name="measure"):
                     on_begin()
+                    if self._launch.around.looks:
+                        self._placement = placement(self._session.process.pid, "server")
                 case native.Interval():
                     intervals.append(message)
                     done += message.operations
@@ -134,6 +139,7 @@ class StoredServer:
             "read_back": self._read_back,
             "log": dict(self._ready.manifest.get("log", {})),
             "memory": self._pages,
+            "placement": self._placement,
             "counters": dict(self._measured.counters),
             "executed": operations,
             "operations": operations,

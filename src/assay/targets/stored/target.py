@@ -101,6 +101,9 @@ class StoredTarget:
             volume *= launch.parameters[name]
         return launch.warmup_s + launch.window_s + START_S + volume * COPY_S_PER_BYTE
 
+    def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
+        return self.store.huge_bytes(launch.settings, page_bytes)
+
     def library(self, launch: Launch) -> Path:
         """The library that the launch names, made if need be, or the one that is installed."""
         word = str(launch.binary or launch.settings.get("library", INSTALLED))

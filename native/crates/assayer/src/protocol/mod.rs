@@ -392,6 +392,48 @@
 //! every class of the architecture, zeros included. `nop` is the plain instruction; alignment
 //! padding is not counted, neither there nor in `instructions`.
 //!
+//! With `{"paths": ["/usr/sbin/nginx"], "sites": true}` instead, whole files: ELF images of 64 bits for
+//! x86-64 and aarch64, linked or not, stripped or not, and the members of static libraries. Per path,
+//! in order, one `census` for each image and one `refused` `{"path", "member", "why"}` for whatever
+//! is not understood (truncated, packed, other architectures, directories, FIFOs, ...), which is not
+//! an error; at the end `result` `{"images", "refused"}`. A `census` has
+//!
+//! * `path`, `member` (of a static library, else null), `arch`: `aarch64`|`x86_64`, `kind`:
+//!   `executable`|`shared`|`relocatable`, `build_id` (or null), `stripped` (no symbol table but the
+//!   dynamic one), `language`: `c`|`go`|`rust`|null.
+//! * `counts` on aarch64: `lse` (CAS, CASP, SWP, LD<op>, ST<op>), `lse_in_helpers`, `ll_sc` (loads and
+//!   stores exclusive), `helpers` (outline-atomics functions), `helper_calls`, `helper_calls_sync`
+//!   (of the helpers with a full barrier), `yield`, `isb`, `isb_in_loop`, `wfe`, `wfet`, `sb`, `dmb`,
+//!   `dmb_outside_helpers`, `ldar`, `stlr`, `crc32`, `pmull_q` (of 64-bit numbers), `aes`, `sha`
+//!   (1, 256, 512). On x86-64: `insns`, `lock` (prefixes), `xchg_mem`, `pause`, `pause_in_loop`,
+//!   `crc32`, `pclmul`, `rdtsc` (and rdtscp), `xbegin`, `zmm` (with a 512-bit register). "In loop": a
+//!   branch at most 64 instructions back, from behind it to before it.
+//! * `unverified`: LL/SC, LSE, LDAR/STLR and CRC32 outside of known code; not in `counts`.
+//! * `coverage` `{"text_bytes", "covered", "by"}`: `covered` is the fraction that is known to be code, by
+//!   `mapping symbols`, `gopclntab`, `fde` (unwinding entries and symbols), `symbols` or `none`.
+//! * `helpers` `[{"name", "section", "address", "calls"}]`: named from their bodies.
+//! * `sites` `[{"kind", "facts", "function", "section", "address", "length", "listing"}]`: `function` as in
+//!   the symbol table or null, `section` only in relocatable files, whose addresses begin at 0 in
+//!   every section; `length` in instructions; `listing` at most 24 lines. Without `sites`: empty.
+//! * `facts`: of the image; `exports_hints` `{FUNCTION: {"pause", "hints"}}`: exported functions with hints,
+//!   or with a loop of the kinds `spin-loop` and `delay-loop`.
+//!
+//! Kinds of sites and their facts: `spin-loop` `{"hint": "none"|"yield"|"isb"|"wfe"|"sb"|"pause", "by":
+//! "helper"|"lse"|"llsc"|"ldar"|"load"|"xchg"|"lock"|"count"}` (`count`: it looks at nothing, it only
+//! executes hints); `delay-loop` `{"constant", "near_atomic"}` (an empty counting loop); `llsc-outside-helper`
+//! `{"operation"}`; `inline-dispatch` `{"count"}` and `unguarded` `{"class", "count"}`, one for a function;
+//! `unreachable` `{"classes", "why", "exported"}`; `hwcap` `{"argument": 16|26|29, "bits"}`; `ifunc` `{}`;
+//! `id-register` `{"name"}`; `sigill-probe` `{}`; `barrier-in-loop` `{"what"}` (dmb sy, and any dsb);
+//! `timer` `{"count"}`; `hint-outside-loop` `{"hint", "count"}`; `sync-helper` `{"name", "calls"}`. A kind has
+//! at most 1000 sites.
+//!
+//! `facts`: `atomics`: `none`|`outline`|`inline-unguarded`|`inline-dispatch`|`ll-sc-only`|`mixed`;
+//! `min_load_align` (of PT_LOAD, or null); `constructor`: whether something sets the flag that helpers
+//! read (null without helpers); `page_size_string`, `jemalloc_lg_page`: jemalloc's message about page sizes,
+//! and the page size compiled in; `bti`, `pac`: the linker's marks; `section_align` `{NAME: bytes}` of
+//! writable sections; `needed`: libraries; `more`: further counts by name (barriers by domain, `bti`,
+//! `pac`, `cntvct`, `dsb`, `ldapr`); `cut` `{KIND: all}`: kinds with more sites than are listed.
+//!
 //! # A worked example
 //!
 //! ```text

@@ -404,3 +404,16 @@ pub struct CensusRequest {
     #[serde(default)]
     pub addresses: Vec<String>,
 }
+
+/// The request of `census` for whole files.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SurveyRequest {
+    pub paths: Vec<std::path::PathBuf>,
+    #[serde(default = "default_sites")]
+    pub sites: bool,
+}
+
+fn default_sites() -> bool {
+    true
+}

@@ -463,6 +463,13 @@ pub struct Census {
     pub missing: Vec<String>,
 }
 
+/// The end of a survey of whole files: how many images, how many refusals.
+#[derive(Debug, Default, Serialize)]
+pub struct Surveyed {
+    pub images: u64,
+    pub refused: u64,
+}
+
 /// What `hits` has written, and the statements of its workload.
 #[derive(Serialize)]
 pub struct HitsFile {

@@ -1,16 +1,21 @@
-//! The verb `census`: what functions of an executable contain.
+//! The verb `census`: what functions of an executable contain, or what whole files do.
 
+use assay_disasm::survey::report::Found;
+use assay_disasm::survey::survey;
 use assay_disasm::{Function, Image, census};
 use serde_json::Value;
 
 use super::typed;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::protocol::request::CensusRequest;
+use crate::protocol::request::{CensusRequest, SurveyRequest};
 use crate::protocol::response;
 
 /// Runs the verb.
 pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
+    if request.get("paths").is_some() {
+        return files(typed(request)?, output);
+    }
     let request: CensusRequest = typed(request)?;
     let addresses: Vec<u64> =
         request.addresses.iter().map(|text| address(text)).collect::<Result<_, _>>()?;
@@ -24,6 +29,24 @@ pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
         missing: census.missing,
     };
     output.write("result", &response)
+}
+
+/// Surveys whole files, one message for each image or refusal.
+fn files(request: SurveyRequest, output: &mut Output) -> Result<(), Failure> {
+    let mut done = response::Surveyed::default();
+    for path in &request.paths {
+        survey(path, request.sites, &mut |found| match found {
+            Found::Image(image) => {
+                done.images += 1;
+                output.write("census", &image)
+            }
+            Found::Refused(refused) => {
+                done.refused += 1;
+                output.write("refused", &refused)
+            }
+        })?;
+    }
+    output.write("result", &done)
 }
 
 fn address(text: &str) -> Result<u64, Failure> {

@@ -61,6 +61,9 @@ fn read_message(example: &str, message: Value) {
         ("error", _) => read::<Error>(data),
         ("result", "facts") => read::<Facts>(data),
         ("result", "census") => read::<Census>(data),
+        ("census", _) => read::<ImageCensus>(data),
+        ("refused", _) => read::<RefusedFile>(data),
+        ("result", "census-images") => read::<Surveyed>(data),
         ("result", "hits") => read::<HitsFile>(data),
         ("result", _) => read::<RunResult>(data),
         (kind, example) => panic!("{kind} is not a message of {example}"),
@@ -122,8 +125,60 @@ fn examples() -> Vec<(&'static str, &'static str, Value)> {
             "census",
             json!({"path": "/proc/self/exe", "symbols": ["assay_lock_ttas_slow_none", "absent"]}),
         ),
+        ("census-images", "census", json!({"paths": [small_library(), "/proc/self/no-such-file"]})),
         ("error", "engine", json!({"parts": {"colour": "red"}})),
     ]
+}
+
+/// A file for aarch64 without section headers: a helper of outline atomics, and a loop that waits
+/// by it without a hint.
+fn small_library() -> PathBuf {
+    const WORDS: [u32; 19] = [
+        // swp1_acq: adrp x16; ldrb w16, [x16]; cbz w16; swpab; ret; its fallback.
+        0x9000_0010,
+        0x3940_0210,
+        0x3400_0070,
+        0x38A0_8020,
+        0xD65F_03C0,
+        0x2A00_03F0,
+        0x085F_FC20,
+        0x0811_7C30,
+        0x35FF_FFD1,
+        0xD65F_03C0,
+        // mov x19, x0; loop: mov w0, #1; mov x1, x19; bl swp1_acq; cbnz w0, loop; isb; ret.
+        0xAA00_03F3,
+        0x5280_0020,
+        0xAA13_03E1,
+        0x97FF_FFF3,
+        0x35FF_FFA0,
+        0xD503_3FDF,
+        0xD65F_03C0,
+        0xD503_201F,
+        0xD503_201F,
+    ];
+    let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    for half in [3u16, 183] {
+        bytes.extend(half.to_le_bytes());
+    }
+    bytes.extend(1u32.to_le_bytes());
+    for number in [0u64, 64, 0] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend(0u32.to_le_bytes());
+    for half in [64u16, 56, 1, 64, 0, 0] {
+        bytes.extend(half.to_le_bytes());
+    }
+    let length = (120 + 4 * WORDS.len()) as u64;
+    for number in [1u32, 5] {
+        bytes.extend(number.to_le_bytes());
+    }
+    for number in [0, 0, 0, length, length, 0x10000] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend(WORDS.iter().flat_map(|word| word.to_le_bytes()));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("small-library");
+    std::fs::write(&path, bytes).unwrap();
+    path
 }
 
 fn example_file(name: &str) -> PathBuf {

@@ -1,0 +1,200 @@
+"""How long does the census of a file take beside a disassembler piped to grep?
+
+Contestants run in turns whose order rotates, over the same files:
+
+    census         `assayer census`: every counter, helper, loop and guard
+    objdump        `objdump -d | grep -c` for atomics and hints: published advice
+    llvm-objdump   the same with LLVM's, its features named
+
+and beside them `assay inspect` from end to end, where it is installed. The file is Debian's
+mariadbd for arm64, fetched once; with --chromium also Debian's largest, whose turns take minutes
+each. All contestants read from the page cache: each file is read once before.
+
+Memory is the largest resident set of the census, the mapped file included, against the file's size.
+
+    python benchmarks/readiness.py [--quick] [--json] [--rounds N] [--chromium]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from outcome import Row, write_json
+from packages import program
+
+import assay
+from assay.native import find_assayer
+
+PATTERN = r"cas|swp|ld(add|clr|eor|set)|st(add|clr|eor|set)|ldxr|ldaxr|stxr|yield|isb|wfe|crc32"
+FEATURES = "+v8.7a,+lse,+crc,+crypto,+aes,+sha2,+sha3,+sm4,+sve,+sve2,+mte,+rcpc"
+ROUNDS = 7
+CENSUS, INSPECT, OBJDUMP, LLVM = "census", "assay inspect", "objdump", "llvm-objdump"
+GOALS = {CENSUS: 100.0, INSPECT: 10.0}
+MEMORY_GOAL = 1.5
+LARGEST_GOAL_S = 1.0
+PATIENCE = 100
+"""Looks at a resident set that has not grown before it is believed; 10 ms apart."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A file that contestants read."""
+
+    name: str
+    path: Path
+    is_largest: bool = False
+
+
+def subjects(is_quick: bool, with_chromium: bool) -> list[Subject]:
+    """The files; a quick look takes a small program of this machine."""
+    if is_quick:
+        return [Subject("sh", Path("/bin/sh").resolve())]
+    found = [Subject("mariadbd", program("mariadb-server-core", "arm64", "usr/sbin/mariadbd"))]
+    if with_chromium:
+        path = program("chromium", "arm64", "usr/lib/chromium/chromium")
+        found.append(Subject("chromium", path, is_largest=True))
+    return found
+
+
+def commands(path: Path, arch: str) -> dict[str, list[str]]:
+    """What each contestant runs."""
+    tool = "aarch64-linux-gnu-objdump" if arch == "arm64" else "objdump"
+    features = [f"--mattr={FEATURES}"] if arch == "arm64" else []
+    piped = f"| grep -cE '{PATTERN}'"
+    told = {
+        CENSUS: [str(find_assayer()), "census"],
+        OBJDUMP: ["sh", "-c", f'{tool} -d --no-show-raw-insn "$0" {piped}', str(path)],
+    }
+    if shutil.which("llvm-objdump"):
+        llvm = " ".join(["llvm-objdump -d --no-show-raw-insn", *features])
+        told[LLVM] = ["sh", "-c", f'{llvm} "$0" {piped}', str(path)]
+    script = shutil.which("assay", path=str(Path(sys.executable).parent))
+    if (
+        script
+        and subprocess.run([script, "inspect", "--help"], capture_output=True).returncode == 0
+    ):
+        told[INSPECT] = [script, "inspect", "--json", str(path)]
+    return told
+
+
+def turn(command: list[str], path: Path) -> float:
+    """Seconds of one run."""
+    request = json.dumps({"paths": [str(path)]}).encode()
+    started = time.perf_counter()
+    subprocess.run(
+        command, input=request, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
+    return time.perf_counter() - started
+
+
+def resident(path: Path) -> int:
+    """The census's largest resident set in bytes, from /proc while it waits to be read from.
+
+    The kernel's number for a child that has ended would be that of this Python, if it is larger.
+    """
+    request = json.dumps({"paths": [str(path)] * 64}).encode()  # more than a pipe holds
+    with subprocess.Popen(
+        [str(find_assayer()), "census"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(request)
+        process.stdin.close()
+        largest, unchanged = 0, 0
+        while unchanged < PATIENCE and process.poll() is None:
+            time.sleep(0.01)
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            lines = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+            now = int(next(lines, "VmHWM: 0 kB").split()[1]) * 1024
+            unchanged = 0 if now > largest else unchanged + 1
+            largest = max(largest, now)
+        process.kill()
+    return largest
+
+
+def measure(subject: Subject, rounds: int) -> tuple[dict[str, list[float]], int]:
+    """Seconds of every contestant, a value a round; and the census's memory."""
+    arch = "arm64" if subject.path.read_bytes()[18:20] == b"\xb7\x00" else "amd64"
+    told = commands(subject.path, arch)
+    seconds: dict[str, list[float]] = {name: [] for name in told}
+    for number in range(rounds):
+        order = list(told)[number % len(told) :] + list(told)[: number % len(told)]
+        for name in order:
+            seconds[name].append(turn(told[name], subject.path))
+    return seconds, resident(subject.path)
+
+
+def against(subject: Subject, seconds: dict[str, list[float]], ours: str, rival: str) -> Row:
+    """How many times faster ours is; `low` and `high` bound that."""
+    runs = [
+        (block, arm, 1 / took) for arm in (ours, rival) for block, took in enumerate(seconds[arm])
+    ]
+    verdict = assay.decide(runs, baseline=rival).verdicts[ours]
+    low, high = (None if end is None else 1 + end for end in (verdict.low, verdict.high))
+    mine, theirs = (statistics.median(seconds[arm]) for arm in (ours, rival))
+    goal = GOALS[ours]
+    return Row(
+        f"{subject.name}: {ours}", rival, "s", mine, theirs, 1 + verdict.estimate, low, high,
+        f">= {goal:g}x", low is not None and low >= goal,
+    )  # fmt: skip
+
+
+def rows_of(subject: Subject, rounds: int) -> list[Row]:
+    """Everything about one file."""
+    seconds, memory = measure(subject, rounds)
+    rivals = [name for name in (OBJDUMP, LLVM) if name in seconds]
+    ours = [name for name in (CENSUS, INSPECT) if name in seconds]
+    rows = [against(subject, seconds, mine, rival) for mine in ours for rival in rivals]
+    share = memory / subject.path.stat().st_size
+    rows.append(
+        Row(f"{subject.name}: memory", "the file", "times", share, 1.0, share,
+            goal=f"< {MEMORY_GOAL:g}x", met=share < MEMORY_GOAL)
+    )  # fmt: skip
+    if subject.is_largest:
+        took = statistics.median(seconds[CENSUS])
+        met = took < LARGEST_GOAL_S
+        rows.append(Row(f"{subject.name}: census", "", "s", took, goal="< 1 s", met=met))
+    return rows
+
+
+def table(rows: list[Row]) -> str:
+    """The rows for people."""
+    lines = [f"{'':28s} {'ours':>9s} {'theirs':>9s} {'':6s} {'ratio':24s} goal"]
+    for row in rows:
+        theirs = "" if row.theirs is None else f"{row.theirs:.3f}"
+        bounds = "" if row.low is None or row.high is None else f" [{row.low:.1f}, {row.high:.1f}]"
+        ratio = "" if row.ratio is None else f"{row.ratio:.2f}{bounds}"
+        goal = f"{row.goal} {'met' if row.met else 'MISSED'}"
+        pair = f"{row.metric:28s} {row.ours:9.3f} {theirs:>9s} {row.unit:6s}"
+        lines.append(f"{pair} {ratio:24s} {goal:14s} {row.rival}")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run and print; returns the process's exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a small file, for the tests")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="times that everything is run")
+    parser.add_argument("--chromium", action="store_true", help="also the largest: minutes a turn")
+    options = parser.parse_args(arguments)
+    rounds = 3 if options.quick else options.rounds
+    rows = []
+    for subject in subjects(options.quick, options.chromium):
+        rows += rows_of(subject, rounds)
+    if options.json:
+        write_json("readiness", rows)
+    else:
+        print(table(rows))
+    return 0 if options.quick or all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+//! Loops of at most 64 instructions: those that wait, those that only count, hints and barriers in
+//! them or outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::report::{Hints, Kind, Sites};
+use super::body::Body;
+use super::class::Class;
+use super::insn::{self, bit, branch, branch_to};
+use super::spin::{By, is_retry, looks_at, waits_by};
+use super::view::{HelperNames, Loop, View, is_helper};
+
+/// How far from a delay loop an atomic operation makes it look like a back-off.
+const NEAR: usize = 64;
+
+/// Finds them all. Exported functions that hold any go to `exports`.
+pub fn find(
+    view: &View<'_, '_>,
+    names: &HelperNames,
+    sites: &mut Sites,
+    exports: &mut BTreeMap<String, Hints>,
+) {
+    let hinted = hints(view, names, sites, exports);
+    let mut waiting: BTreeSet<usize> = BTreeSet::new();
+    let mut before: Vec<Loop> = Vec::new();
+    for event in view.events.iter().filter(|event| event.class == Class::Back) {
+        let Some(found) = view.closed_by(event) else { continue };
+        before.retain(|earlier| found.end - earlier.end <= 64);
+        let inner = before.iter().filter(|earlier| earlier.start >= found.start);
+        let mut inner = inner.filter(|earlier| !is_retry(view, **earlier));
+        // Of loops that share their first instruction, the smallest that waits is reported.
+        let is_inner =
+            !inner.any(|earlier| earlier.start != found.start || waiting.contains(&earlier.end));
+        let Some(body) = Body::of(view.code, found) else { continue };
+        before.push(found);
+        let mut hints_inside = hinted.range(found.start..=found.end);
+        let hint_inside = hints_inside.any(|index| body.holds(*index));
+        if !is_inner || hint_inside || !view.is_in_function(found) {
+            continue;
+        }
+        if let Some(constant) = delay(view, found) {
+            let near_atomic = is_near_atomic(view, names, found);
+            let kind = Kind::DelayLoop { constant, near_atomic };
+            view.add(sites, kind, found.start, found.end + 1);
+            export(view, found.start, exports);
+        } else if !is_retry(view, found)
+            && !view.is_in_helper(found.start)
+            && let Some(by) = waits_by(view, names, body)
+        {
+            waiting.insert(found.end);
+            let kind = Kind::SpinLoop { hint: "none", by: by.name() };
+            view.add(sites, kind, found.start, found.end + 1);
+            export(view, found.start, exports);
+        }
+    }
+    barriers(view, sites);
+}
+
+fn export<'x>(
+    view: &View<'_, '_>,
+    index: usize,
+    exports: &'x mut BTreeMap<String, Hints>,
+) -> Option<&'x mut Hints> {
+    let function = view.code.function(view.code.at(index)).filter(|f| f.is_exported)?;
+    Some(exports.entry(function.name?.to_owned()).or_default())
+}
+
+/// Loops with hints, and hints without a loop; returns where the hints are.
+fn hints(
+    view: &View<'_, '_>,
+    names: &HelperNames,
+    sites: &mut Sites,
+    exports: &mut BTreeMap<String, Hints>,
+) -> BTreeSet<usize> {
+    let mut places = BTreeSet::new();
+    let mut loops: BTreeMap<(usize, usize), &'static str> = BTreeMap::new();
+    let mut outside: BTreeMap<(u64, &'static str), (usize, u64)> = BTreeMap::new();
+    for event in &view.events {
+        let Some(hint) = event.class.hint() else { continue };
+        let index = event.index as usize;
+        if let Some(hints) = export(view, index, exports) {
+            hints.hints += 1;
+        }
+        if let Some(found) = view.true_loop_around(index) {
+            places.insert(index);
+            loops.entry((found.start, found.end)).or_insert(hint);
+        } else {
+            let address = view.code.at(index);
+            let function = view.code.function(address).map_or(address, |f| f.start);
+            outside.entry((function, hint)).or_insert((index, 0)).1 += 1;
+        }
+    }
+    for ((start, end), hint) in loops {
+        let Some(body) = Body::of(view.code, Loop { start, end }) else { continue };
+        let by = looks_at(view, names, body);
+        view.add(sites, Kind::SpinLoop { hint, by: By::name(by) }, start, end + 1);
+    }
+    for ((_, hint), (index, count)) in outside {
+        view.add(sites, Kind::HintOutsideLoop { hint, count }, index, index + 1);
+    }
+    places
+}
+
+/// Whether a loop only counts one register by a constant, and from what (if it is a constant too).
+fn delay(view: &View<'_, '_>, found: Loop) -> Option<Option<u64>> {
+    if found.len() > 4 {
+        return None;
+    }
+    let word = |index| view.code.word(index);
+    let mut counter = None;
+    for index in found.start..found.end {
+        let word = word(index);
+        if word == insn::NOP || insn::compare_number(word).is_some() || is_compare(word) {
+            continue;
+        }
+        let (to, from, _) = insn::add_number(word)?;
+        if to != from || to == 31 || counter.is_some_and(|known| known != to) {
+            return None;
+        }
+        counter = Some(to);
+    }
+    let counter = counter?;
+    let (kind, _) = branch(word(found.end))?;
+    let counts = match kind {
+        insn::Branch::Zero(register, _) => register == counter,
+        insn::Branch::Flags(_) => (found.start..found.end).any(|index| {
+            let word = word(index);
+            insn::sets_flags(word) && insn::reads(word) & bit(counter) != 0
+        }),
+        _ => false,
+    };
+    counts.then(|| first_value(view, found.start, counter))
+}
+
+fn is_compare(word: u32) -> bool {
+    word & 0x7F20_001F == 0x6B00_001F
+}
+
+/// The constant that a register has before a loop, if it is set to one shortly before.
+fn first_value(view: &View<'_, '_>, start: usize, register: u8) -> Option<u64> {
+    let (first, _) = view.code.bounds(start);
+    let last = (first.max(start.saturating_sub(16))..start)
+        .rev()
+        .find(|index| insn::writes(view.code.word(*index)) & bit(register) != 0)?;
+    let (_, value) = insn::constant(view.code.word(last))?;
+    Some(value)
+}
+
+fn is_near_atomic(view: &View<'_, '_>, names: &HelperNames, found: Loop) -> bool {
+    let (first, last) = view.code.bounds(found.start);
+    let start = first.max(found.start.saturating_sub(NEAR));
+    let end = last.min(found.end + 1 + NEAR);
+    let event = view
+        .between(start, end.saturating_sub(1))
+        .any(|event| event.class.is_lse() || event.class.is_exclusive());
+    let calls = |index: usize| {
+        matches!(branch_to(index, view.code.word(index)), Some((insn::Branch::Call, _)))
+            && view.callee(index, names).is_some_and(is_helper)
+    };
+    event || (start..end).any(calls)
+}
+
+/// Barriers of the whole system, and those that wait for completion, in loops.
+fn barriers(view: &View<'_, '_>, sites: &mut Sites) {
+    const WHOLE_SYSTEM: u32 = 15;
+    for event in &view.events {
+        let index = event.index as usize;
+        let word = view.code.word(index);
+        let counts = match event.class {
+            Class::Dmb => word >> 8 & 15 == WHOLE_SYSTEM,
+            Class::Dsb => true,
+            _ => false,
+        };
+        if let Some(found) = counts.then(|| view.true_loop_around(index)).flatten() {
+            let what = super::text::barrier(word);
+            view.add(sites, Kind::BarrierInLoop { what }, found.start, found.end + 1);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! An ELF image, read once: code, functions, coverage, linkage stubs, the dynamic table.
+
+use std::collections::HashMap;
+
+use object::elf::FileHeader64;
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
+use object::{
+    LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionFlags, SectionIndex, SymbolKind,
+};
+
+use super::code::{CallRelocation, Code, Function, arrange};
+use super::dynamic::Dynamic;
+use super::ranges::Ranges;
+use super::{eh_frame, gopclntab, stubs};
+
+/// The file as `object` reads it.
+pub type File<'a> = ElfFile<'a, FileHeader64<LittleEndian>>;
+
+const EXECUTABLE_SECTION: u64 = 4;
+const EXECUTABLE_SEGMENT: u32 = 1;
+const NOBITS: u32 = 8;
+const LOAD: u32 = 1;
+const INTERPRETER: u32 = 3;
+const EH_FRAME_HEADER: u32 = 0x6474_E550;
+const RELOCATABLE: u16 = 1;
+const DYNAMIC: u16 = 3;
+const CORE: u16 = 4;
+
+/// The two instruction sets that are surveyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arch {
+    A64,
+    X64,
+}
+
+/// An image, understood.
+pub struct Elf<'a> {
+    pub file: File<'a>,
+    pub arch: Arch,
+    pub kind: &'static str,
+    pub codes: Vec<Code<'a>>,
+    /// What `covered` of the code is from.
+    pub by: &'static str,
+    pub stripped: bool,
+    pub is_go: bool,
+    pub dynamic: Dynamic<'a>,
+    /// Linkage stubs: their address, the symbol they jump to.
+    pub stubs: HashMap<u64, &'a str>,
+    /// Functions of this image that its own stubs jump to.
+    pub defined: HashMap<&'a str, u64>,
+    /// Resolvers of indirect functions.
+    pub resolvers: Vec<u64>,
+}
+
+impl<'a> Elf<'a> {
+    /// Reads it, or says why it cannot be.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
+        let file = File::parse(bytes).map_err(|error| format!("a broken ELF file: {error}"))?;
+        let header = file.elf_header();
+        let arch = if header.e_machine(LittleEndian).0 == 62 { Arch::X64 } else { Arch::A64 };
+        let file_type = header.e_type(LittleEndian).0;
+        if file_type == CORE {
+            return Err("a core dump, not a program".to_owned());
+        }
+        let is_linked = file_type != RELOCATABLE;
+        let mut codes = code_of(&file, bytes, is_linked)?;
+        if codes.is_empty() && is_linked {
+            return Err("no code in it (is it separate debugging information?)".to_owned());
+        }
+        let dynamic = Dynamic::read(&file, bytes);
+        let kind = kind_of(&file, file_type, &dynamic);
+        let (by, is_go) = cover(&file, bytes, &mut codes, is_linked, arch);
+        let stripped = file.symbols().next().is_none();
+        let linkage = stubs::read(&file, &codes, arch);
+        if !is_linked {
+            calls(&file, &mut codes);
+        }
+        let (stubs, defined, resolvers) = (linkage.stubs, linkage.defined, linkage.resolvers);
+        Ok(Self {
+            file,
+            arch,
+            kind,
+            codes,
+            by,
+            stripped,
+            is_go,
+            dynamic,
+            stubs,
+            defined,
+            resolvers,
+        })
+    }
+
+    /// The name of what a call goes to, and its address in this image if it is here.
+    pub fn target(&self, address: u64) -> (Option<&'a str>, Option<u64>) {
+        if let Some(name) = self.stubs.get(&address) {
+            return (Some(name), self.defined.get(name).copied());
+        }
+        let code = self.codes.iter().find(|code| code.holds(address));
+        let function = code.and_then(|code| code.function(address));
+        let function = function.filter(|function| function.start == address);
+        (function.and_then(|function| function.name), code.map(|_| address))
+    }
+}
+
+/// The bytes from an address to the end of its segment.
+pub fn bytes_at<'a>(file: &File<'a>, bytes: &'a [u8], address: u64) -> Option<&'a [u8]> {
+    file.elf_program_headers().iter().find_map(|segment| {
+        if segment.p_type(LittleEndian).0 != LOAD {
+            return None;
+        }
+        let inside = address.checked_sub(segment.p_vaddr(LittleEndian))?;
+        let length = segment.p_filesz(LittleEndian);
+        if inside >= length {
+            return None;
+        }
+        let offset = segment.p_offset(LittleEndian);
+        let start = usize::try_from(offset.checked_add(inside)?).ok()?;
+        let end = usize::try_from(offset.checked_add(length)?).ok()?;
+        bytes.get(start..end.min(bytes.len()))
+    })
+}
+
+/// The smallest alignment of a loaded segment.
+pub fn load_align(file: &File<'_>) -> Option<u64> {
+    let loads = file.elf_program_headers().iter();
+    let loads = loads.filter(|segment| segment.p_type(LittleEndian).0 == LOAD);
+    loads.map(|segment| segment.p_align(LittleEndian)).min()
+}
+
+fn kind_of(file: &File<'_>, file_type: u16, dynamic: &Dynamic<'_>) -> &'static str {
+    let mut segments = file.elf_program_headers().iter();
+    let starts = segments.any(|segment| segment.p_type(LittleEndian).0 == INTERPRETER);
+    match file_type {
+        RELOCATABLE => "relocatable",
+        // A library may name an interpreter too, as libc does; but it has a name of its own.
+        DYNAMIC if dynamic.is_pie || (starts && !dynamic.has_soname) => "executable",
+        DYNAMIC => "shared",
+        _ => "executable",
+    }
+}
+
+/// Executable sections with contents; of a linked file without section headers, its segments.
+fn code_of<'a>(file: &File<'a>, bytes: &'a [u8], is_linked: bool) -> Result<Vec<Code<'a>>, String> {
+    let mut codes = Vec::new();
+    for section in file.sections() {
+        let SectionFlags::Elf { sh_type, sh_flags } = section.flags() else { continue };
+        if sh_flags.0 & EXECUTABLE_SECTION == 0 || sh_type.0 == NOBITS || section.size() == 0 {
+            continue;
+        }
+        let name = section.name().unwrap_or("?");
+        let contents = section
+            .data()
+            .map_err(|_| format!("truncated: section {name} ends outside of the file"))?;
+        let unlinked = (!is_linked).then_some(name);
+        codes.push(Code {
+            section: unlinked,
+            index_in_file: Some(section.index().0),
+            address: section.address(),
+            bytes: contents,
+            ..Code::default()
+        });
+    }
+    if file.sections().next().is_none() {
+        codes.extend(executable_segments(file, bytes)?);
+    }
+    let total: u64 = codes.iter().map(|code| code.bytes.len() as u64).sum();
+    if total > bytes.len() as u64 {
+        return Err("a broken ELF file: its code sections overlap".to_owned());
+    }
+    if codes.iter().any(|code| code.address.checked_add(code.bytes.len() as u64).is_none()) {
+        return Err("a broken ELF file: a code section ends beyond all addresses".to_owned());
+    }
+    Ok(codes)
+}
+
+fn executable_segments<'a>(file: &File<'a>, bytes: &'a [u8]) -> Result<Vec<Code<'a>>, String> {
+    let segments = file.elf_program_headers().iter().filter(|segment| {
+        segment.p_type(LittleEndian).0 == LOAD
+            && segment.p_flags(LittleEndian).0 & EXECUTABLE_SEGMENT != 0
+            && segment.p_filesz(LittleEndian) > 0
+    });
+    segments
+        .map(|segment| {
+            let contents = segment
+                .data(LittleEndian, bytes)
+                .map_err(|()| "truncated: a code segment ends outside of the file".to_owned())?;
+            let address = segment.p_vaddr(LittleEndian);
+            Ok(Code { address, bytes: contents, ..Code::default() })
+        })
+        .collect()
+}
+
+/// What the symbol tables say of one section.
+#[derive(Default)]
+struct Marks<'a> {
+    functions: Vec<Function<'a>>,
+    /// Address, and whether code begins there (else data).
+    mapping: Vec<(u64, bool)>,
+}
+
+/// By the index of their section.
+fn marks<'a>(file: &File<'a>, arch: Arch) -> HashMap<usize, Marks<'a>> {
+    let mut marks: HashMap<usize, Marks<'a>> = HashMap::new();
+    for (symbols, is_exported) in [(file.symbols(), false), (file.dynamic_symbols(), true)] {
+        for symbol in symbols {
+            let Some(section) = symbol.section_index() else { continue };
+            let Ok(name) = symbol.name() else { continue };
+            let (start, is_code) = (symbol.address(), name.starts_with("$x"));
+            if arch == Arch::A64 && !is_exported && (is_code || name.starts_with("$d")) {
+                marks.entry(section.0).or_default().mapping.push((start, is_code));
+            }
+            if symbol.kind() == SymbolKind::Text && symbol.size() > 0 {
+                let end = start.saturating_add(symbol.size());
+                let function = Function { start, end, name: Some(name), is_exported };
+                marks.entry(section.0).or_default().functions.push(function);
+            }
+        }
+    }
+    for section in marks.values_mut() {
+        section.mapping.sort_unstable();
+    }
+    marks
+}
+
+/// Fills in what is code, what is data and which functions there are; says from what, and whether
+/// there is a table of Go's.
+fn cover<'a>(
+    file: &File<'a>,
+    bytes: &'a [u8],
+    codes: &mut [Code<'a>],
+    is_linked: bool,
+    arch: Arch,
+) -> (&'static str, bool) {
+    let mut marks = marks(file, arch);
+    let frames = if is_linked { frames(file, bytes) } else { Vec::new() };
+    let text = file.section_by_name(".text").map_or(0, |section| section.address());
+    let mut sections = file.sections();
+    let table = sections.find(|section| section.name().is_ok_and(|n| n.ends_with(".gopclntab")));
+    let table = table.and_then(|section| section.data().ok());
+    let go = table.map(|table| gopclntab::functions(table, text)).unwrap_or_default();
+    let by = match () {
+        () if marks.values().any(|marks| !marks.mapping.is_empty()) => "mapping symbols",
+        () if !go.is_empty() => "gopclntab",
+        () if !frames.is_empty() => "fde",
+        () if !marks.is_empty() => "symbols",
+        () => "none",
+    };
+    for code in codes.iter_mut() {
+        let end = code.address + code.bytes.len() as u64;
+        let inside = |start: u64| start >= code.address && start < end;
+        let marks = code.index_in_file.and_then(|index| marks.remove(&index)).unwrap_or_default();
+        let mut functions = marks.functions;
+        functions.retain(|function| inside(function.start));
+        functions.extend(frames.iter().filter(|range| inside(range.0)).map(|(start, end)| {
+            Function { start: *start, end: *end, name: None, is_exported: false }
+        }));
+        functions.extend(go.iter().filter(|function| inside(function.start)).map(|function| {
+            let gopclntab::GoFunction { start, end, name } = *function;
+            Function { start, end, name, is_exported: false }
+        }));
+        let mapping: Vec<_> = marks.mapping.into_iter().filter(|mark| inside(mark.0)).collect();
+        if mapping.is_empty() {
+            code.covered =
+                Ranges::of(functions.iter().map(|f| (f.start, f.end.min(end))).collect());
+        } else {
+            (code.covered, code.data) = split(&mapping, code.address, end);
+        }
+        code.functions = arrange(functions);
+    }
+    (by, table.is_some())
+}
+
+/// What lies before the first mark is code.
+fn split(marks: &[(u64, bool)], start: u64, end: u64) -> (Ranges, Ranges) {
+    let (mut code, mut data) = (vec![(start, marks[0].0)], Vec::new());
+    for (k, (address, is_code)) in marks.iter().enumerate() {
+        let next = marks.get(k + 1).map_or(end, |mark| mark.0);
+        if *is_code { code.push((*address, next)) } else { data.push((*address, next)) }
+    }
+    (Ranges::of(code), Ranges::of(data))
+}
+
+fn frames<'a>(file: &File<'a>, bytes: &'a [u8]) -> Vec<(u64, u64)> {
+    if let Some(section) = file.section_by_name(".eh_frame") {
+        let contents = section.data().unwrap_or_default();
+        return eh_frame::ranges(contents, section.address());
+    }
+    frames_by_segment(file, bytes).unwrap_or_default()
+}
+
+/// Without section headers: the segment of the search table says where the section is.
+fn frames_by_segment<'a>(file: &File<'a>, bytes: &'a [u8]) -> Option<Vec<(u64, u64)>> {
+    let mut segments = file.elf_program_headers().iter();
+    let table = segments.find(|s| s.p_type(LittleEndian).0 == EH_FRAME_HEADER)?;
+    let address = table.p_vaddr(LittleEndian);
+    let head = bytes_at(file, bytes, address)?.get(..8)?;
+    if head[1] != 0x1B {
+        return None; // not the pc-relative 32 bits that linkers write
+    }
+    let offset = i64::from(i32::from_le_bytes(head[4..8].try_into().ok()?));
+    let section = address.wrapping_add(4).wrapping_add_signed(offset);
+    Some(eh_frame::ranges(bytes_at(file, bytes, section)?, section))
+}
+
+/// The symbols that the calls of an unlinked file refer to.
+fn calls<'a>(file: &File<'a>, codes: &mut [Code<'a>]) {
+    const CALLS: [u32; 4] = [282, 283, 2, 4]; // JUMP26, CALL26; PC32, PLT32
+    for code in codes {
+        let index = code.index_in_file.map(SectionIndex);
+        let Some(section) = index.and_then(|index| file.section_by_index(index).ok()) else {
+            continue;
+        };
+        for (address, relocation) in section.relocations() {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
+            let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+            let symbol = file.symbol_by_index(index).ok();
+            let name = symbol.and_then(|symbol| symbol.name().ok());
+            if let (true, Some(name)) = (CALLS.contains(&r_type.0), name) {
+                code.calls.push(CallRelocation { address, name });
+            }
+        }
+        code.calls.sort_by_key(|call| call.address);
+    }
+}

@@ -1,0 +1,172 @@
+//! Whatever the bytes are, a survey ends with images or reasons: it never panics.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
+
+mod support;
+
+use std::path::Path;
+
+use assay_disasm::survey::report::Found;
+use assay_disasm::survey::survey;
+use proptest::prelude::*;
+use support::words::*;
+use support::*;
+
+fn of_path(path: &Path) -> Vec<Found> {
+    let mut all = Vec::new();
+    let Ok(()) = survey::<std::convert::Infallible>(path, true, &mut |found| {
+        all.push(found);
+        Ok(())
+    });
+    all
+}
+
+fn refused(path: &Path) -> String {
+    match of_path(path).pop() {
+        Some(Found::Refused(refused)) => refused.why,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_without_being_opened() {
+    let folder = std::env::temp_dir().join(format!("assay-odd-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let fifo = folder.join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    std::fs::write(folder.join("empty"), b"").unwrap();
+    let sparse = folder.join("sparse");
+    std::fs::File::create(&sparse).unwrap().set_len(4 << 30).unwrap();
+    for (path, why) in [
+        (folder.clone(), "directory"),
+        (fifo, "FIFO"),
+        (folder.join("empty"), "empty"),
+        (sparse, "sparse"),
+        (folder.join("absent"), "cannot be read"),
+        ("/dev/null".into(), "device"),
+    ] {
+        let said = refused(&path);
+        assert!(said.contains(why), "{said} for {}", path.display());
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_file_cut_anywhere_is_read_as_far_as_it_goes_or_refused() {
+    let bytes = library(READER_LOCK);
+    for length in 0..bytes.len() {
+        found(&bytes[..length]);
+    }
+    assert!(refusal(&bytes[..bytes.len() - 1]).contains("broken ELF file"));
+}
+
+#[test]
+fn a_section_that_ends_outside_of_the_file_is_named() {
+    let mut bytes = library(READER_LOCK);
+    let table = bytes.len() - 3 * 64;
+    bytes[table + 32..table + 40].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    assert_eq!(refusal(&bytes), "truncated: section .text ends outside of the file");
+}
+
+#[test]
+fn sections_that_overlap_do_not_multiply_the_work() {
+    let mut bytes = library(READER_LOCK);
+    let whole = bytes.len() as u64;
+    let table = bytes.len() - 3 * 64;
+    for section in 0..2 {
+        let at = table + section * 64;
+        bytes[at + 8..at + 16].copy_from_slice(&6u64.to_le_bytes());
+        bytes[at + 24..at + 32].copy_from_slice(&0u64.to_le_bytes());
+        bytes[at + 32..at + 40].copy_from_slice(&whole.to_le_bytes());
+    }
+    assert!(refusal(&bytes).contains("overlap"));
+}
+
+#[test]
+fn a_program_without_code_is_refused() {
+    let bytes = library(&[]);
+    assert!(refusal(&bytes).contains("no code"));
+}
+
+/// What is mutated: small files, and this very test, which is a whole program.
+fn originals() -> Vec<Vec<u8>> {
+    let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let mut archive = b"!<arch>\n".to_vec();
+    for (name, words) in [("one.o/", GUARDED), ("two.o/", LLSC_LOCK)] {
+        let member = library(words);
+        let head = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, member.len());
+        archive.extend(head.as_bytes());
+        archive.extend(&member);
+        archive.resize(archive.len().next_multiple_of(2), b'\n');
+    }
+    vec![library(READER_LOCK), library_of(&[0xF3, 0x90, 0x75, 0xFC, 0xC3], 62), archive, program]
+}
+
+#[test]
+fn the_members_of_a_static_library_are_images_by_name() {
+    let members: Vec<_> = found(&originals()[2])
+        .into_iter()
+        .map(|found| match found {
+            Found::Image(image) => image.member.unwrap(),
+            Found::Refused(refused) => panic!("{refused:?}"),
+        })
+        .collect();
+    assert_eq!(members, ["one.o", "two.o"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    /// Bytes of headers, tables and code changed at random, and the file cut: never a panic.
+    #[test]
+    fn changed_bytes_never_panic(
+        which in 0usize..3,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        cut in prop::option::weighted(0.3, any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = originals_once()[which].clone();
+        for (place, value) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        found(&bytes);
+    }
+
+    /// Numbers in headers and section tables replaced by ones at the limits.
+    #[test]
+    fn extreme_numbers_never_panic(
+        which in 0usize..3,
+        place in any::<prop::sample::Index>(),
+        value in prop::sample::select(vec![0, 1, 8, u64::MAX, i64::MAX as u64, 1 << 32, 0xFFFF_FFFF]),
+        width in prop::sample::select(vec![2usize, 4, 8]),
+    ) {
+        let mut bytes = originals_once()[which].clone();
+        let place = place.index(bytes.len() - 8) & !1;
+        bytes[place..place + width].copy_from_slice(&value.to_le_bytes()[..width]);
+        found(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
+
+    /// The same of a whole program, in its first page and its section table.
+    #[test]
+    fn a_changed_program_never_panics(
+        changes in prop::collection::vec((0usize..4096, any::<u8>(), any::<bool>()), 1..8),
+    ) {
+        let mut bytes = originals_once()[3].clone();
+        let length = bytes.len();
+        for (place, value, from_end) in changes {
+            bytes[if from_end { length - 1 - place } else { place }] = value;
+        }
+        found(&bytes);
+    }
+}
+
+fn originals_once() -> &'static [Vec<u8>] {
+    static ORIGINALS: std::sync::OnceLock<Vec<Vec<u8>>> = std::sync::OnceLock::new();
+    ORIGINALS.get_or_init(originals)
+}

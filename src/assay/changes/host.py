@@ -1,0 +1,192 @@
+"""Changes of the machine rather than of a server: pages, policies, and which CPU does what.
+
+What a level becomes on a machine of so many CPUs is worked out there (`assay.host.steering`);
+here it is a word, or a list of CPUs as the kernel writes it. In force while a run lasts.
+Sources: Linux, admin-guide/mm/transhuge.rst and hugetlbpage.rst, networking/scaling.rst.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+
+from assay.changes.declaration import NUMA, Application, Change, Dose, Level, Prediction
+from assay.changes.witness import Every, HostShows, OfKeys, PageKinds, ReadBack
+
+THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+SHMEM = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+SWAPPINESS = "vm.swappiness"
+POOL = "pool"
+"""The word for a pool of huge pages, which is grown for the run."""
+
+SERVERS = frozenset({"redis", "valkey", "nginx", "mariadb", "postgresql", "duckdb", "chdb"})
+PROCESSES = SERVERS | {"engine", "micro", "rocksdb", "sqlite"}
+"""All that run as processes of this machine."""
+
+RECEIVED = Dose("softnet_received_rps", "packets given to another CPU per operation")
+
+_LIST = r"\d+(-\d+)?(,\d+(-\d+)?)*"
+_CPUS = rf"({_LIST}|0x[0-9a-f]+)"
+
+
+def _steered(key: str, name: str) -> Level:
+    return Level(name, Application(steer={key: name}))
+
+
+def _named(key: str, *names: str) -> MappingProxyType[str, Level]:
+    return MappingProxyType({name: _steered(key, name) for name in names})
+
+
+def _lists(key: str, form: str, like: str):
+    """Makes levels of lists of CPUs in a form."""
+
+    def written(text: str) -> Level:
+        if not re.fullmatch(form, text):
+            raise ValueError(f"{text!r} is not a level of host.{key}: {like}")
+        return _steered(key, text)
+
+    return written
+
+
+def _host(
+    key: str,
+    text: str,
+    levels: MappingProxyType[str, Level],
+    *,
+    targets: frozenset[str] = PROCESSES,
+    dose: Dose | None = None,
+    written=None,
+) -> Change:
+    """A change whose first level is off and whose second is on."""
+    off, on, *_ = levels
+    name = f"host.{key}"
+    witness = HostShows()
+    return Change(name, text, targets, levels, off, on, witness, "B", dose, written=written)
+
+
+def _values(key: str, *values: str) -> MappingProxyType[str, Level]:
+    """Levels that are values of one of the kernel's files."""
+    return MappingProxyType({v: Level(v, Application(host={key: v})) for v in values})
+
+
+def _swappiness(text: str) -> Level:
+    if not text.isdigit() or int(text) > 200:
+        raise ValueError(f"{text!r} is not a level of host.swappiness: a number from 0 to 200")
+    return Level(text, Application(host={SWAPPINESS: text}))
+
+
+KINDS = {"2m": 2 << 20, "1g": 1 << 30}
+
+
+def _pages(kind: str) -> Level:
+    """Policies and pool of one kind, and how each target is told of it."""
+    pool = kind in KINDS
+    thp = "always" if kind == "thp" else "never"
+    switch = "on" if pool else "off"
+    engine = {"pages": f"hugetlb-{kind}" if pool else kind}
+    postgresql = {"huge_pages": switch}
+    if pool:
+        postgresql["huge_page_size"] = {"2m": "2MB", "1g": "1GB"}[kind]
+    targets = {
+        "engine": Application(engine),
+        "micro": Application(engine),
+        "mariadb": Application({"large_pages": switch.upper()}),
+        "postgresql": Application(postgresql, host={SHMEM: thp}),
+    }
+    steer = {POOL: kind} if pool else {}
+    return Level(kind, Application(host={THP: thp}, steer=steer, of_target=targets))
+
+
+_HOST_KEYS = frozenset({THP, SHMEM})
+_PAGES_SEEN = Every(
+    (
+        OfKeys(_HOST_KEYS, HostShows()),
+        OfKeys(_HOST_KEYS | {POOL}, ReadBack(), others=True),
+        PageKinds(KINDS, frozenset({"thp"})),
+    )
+)
+
+HOST_CHANGES = (
+    Change(
+        "host.pages",
+        "memory of a server in base pages, transparent huge pages, or pages of a pool of 2 MiB or "
+        "1 GiB, which is grown before it starts and given back after",
+        frozenset({"engine", "micro", "mariadb", "postgresql"}),
+        MappingProxyType({kind: _pages(kind) for kind in ("4k", "thp", "2m", "1g")}),
+        "4k",
+        "2m",
+        _PAGES_SEEN,
+        "C",
+        signature=(Prediction("cpu_per_operation", "down"),),
+    ),
+    _host(
+        "thp",
+        "to whom the kernel gives transparent huge pages: nobody, those that ask, everybody",
+        _values(THP, "never", "always", "madvise"),
+    ),
+    _host(
+        "swappiness",
+        "how readily the kernel swaps a server's memory out rather than dropping pages of files",
+        _values(SWAPPINESS, "60", "1"),
+        written=_swappiness,
+    ),
+    _host(
+        "governor",
+        "what chooses the clock of each CPU, where this machine has a say in it",
+        _named("governor", "powersave", "performance", "schedutil", "ondemand", "conservative"),
+    ),
+    _host(
+        "pin",
+        "CPUs of server and client: any, a half each (split), the same one (same), or two lists "
+        '"0-3/4-7"; of an embedded target the first list',
+        _named("pin", "none", "split", "same"),
+        written=_lists("pin", rf"{_LIST}(/{_LIST})?", 'none, split, same, or lists such as "0/1"'),
+    ),
+    Change(
+        "host.numa",
+        "CPUs of a server's node 0 with memory of the same node, of another, or of all by turns",
+        PROCESSES,
+        MappingProxyType(
+            {
+                "none": _steered("numa", "none"),
+                **{
+                    name: Level(name, Application(steer={"numa": name}), NUMA)
+                    for name in ("local", "remote", "interleave")
+                },
+            }
+        ),
+        "none",
+        "local",
+        HostShows(),
+        "B",
+    ),
+    _host(
+        "rps",
+        "which CPUs handle what a network device has received: the one that took it (off), all, "
+        "a queue's share of them but those of its interrupts (others), each flow where its "
+        'reader runs (flow), or lists "1" or masks "0x2", one for all queues or by queue '
+        '"0x2/0x1"; seed is fe/fe00, of 16 CPUs',
+        _named("rps", "off", "others", "all", "flow", "seed"),
+        targets=SERVERS,
+        dose=RECEIVED,
+        written=_lists(
+            "rps", rf"{_CPUS}(/{_CPUS})*", 'off, all, others, flow, seed, or CPUs such as "1"'
+        ),
+    ),
+    _host(
+        "xps",
+        "which CPUs send by which queue of a network device: any (off), a share each (own), or "
+        'lists by queue "0/1"',
+        _named("xps", "off", "own"),
+        targets=SERVERS,
+        written=_lists("xps", rf"{_CPUS}(/{_CPUS})*", 'off, own, or CPUs such as "0/1"'),
+    ),
+    _host(
+        "irq",
+        "which CPUs serve a device's interrupts: all on the first (first), one after the other on "
+        'each (spread), or a list "0-1"; the factor names the device',
+        _named("irq", "first", "spread"),
+        targets=SERVERS,
+        written=_lists("irq", _LIST, 'first, spread, or CPUs such as "0-1"'),
+    ),
+)

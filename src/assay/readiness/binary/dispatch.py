@@ -1,0 +1,121 @@
+"""B10-B12: accelerated code: there, reachable, and chosen how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.readiness.binary.context import Context, Look, by_function, key, number, places
+from assay.readiness.census import Image
+from assay.readiness.finding import Finding
+from assay.readiness.rules_binary import BY_ID
+
+CLASSES = (
+    ("checksums", ("crc32", "pclmul"), ("crc32", "pmull_q"), "ydb-crc"),
+    ("AES", ("aes",), ("aes",), "ydb-simd"),
+    ("SHA", ("sha",), ("sha",), "ydb-simd"),
+)
+"""A class, its counts on x86-64, its counts on aarch64, and the study that would measure it."""
+
+
+def _unreachable(at: Context) -> Iterator[Finding]:
+    image = at.image
+    for function, sites in by_function(image.of("unreachable")):
+        classes = sorted({str(c) for s in sites for c in s.facts.get("classes", ())})
+        why = str(sites[0].facts.get("why", ""))
+        crc = any("crc" in c or "pmull" in c for c in classes)
+        yield BY_ID["B10"].at(
+            image.shown,
+            f"{' and '.join(classes) or 'accelerated code'} at {places(sites)} cannot run: {why}",
+            function=function,
+            address=sites[0].address,
+            listing=sites[0].listing,
+            key=key(function, sites[0]),
+            study="ydb-crc-rocksdb" if "rocksdb" in image.shown else "ydb-crc" if crc else "",
+        )
+
+
+def _is_unreachable(image: Image, keys: tuple[str, ...]) -> bool:
+    """Whether sites of a class are known to be unreachable; then the counts deceive."""
+    return any(
+        set(keys) & {str(c) for c in site.facts.get("classes", ())}
+        for site in image.of("unreachable")
+    )
+
+
+def _absent(at: Context) -> Iterator[Finding]:
+    image, twin = at.image, at.twin
+    if image.is_linked:
+        yield from _tables_only(image)
+    if twin is None or not image.is_arm or twin.arch != "x86_64":
+        return
+    for name, theirs, ours, study in CLASSES:
+        there, here = twin.count(*theirs), image.count(*ours)
+        if there and not here:
+            yield BY_ID["B11"].at(
+                image.shown,
+                f"{name}: {number(there, 'instruction')} on x86-64, none here",
+                key=f"class {name}",
+                study=study,
+            )
+    if "crc32c" in twin.tables and not twin.count("crc32"):
+        yield BY_ID["B11"].at(
+            image.shown,
+            f"its twin {twin.shown} computes CRC32C by tables, with no hardware CRC at all",
+            severity="I",
+            key="twin crc32c",
+        )
+
+
+def _tables_only(image: Image) -> Iterator[Finding]:
+    """A table of CRC32C, and not one instruction that would replace it."""
+    if "crc32c" not in image.tables:
+        return
+    if not image.count("crc32"):
+        seen = f"{image.count('pclmul', 'pmull_q'):,} carry-less multiplications"
+        yield BY_ID["B11"].at(
+            image.shown,
+            f"CRC32C by tables, with no hardware CRC at all: 0 crc32 instructions, {seen}",
+            key="crc32c by tables",
+            study="ydb-crc-rocksdb" if "rocksdb" in image.shown else "ydb-crc",
+        )
+    elif _is_unreachable(image, ("crc32", "pmull")):
+        return  # B10 has said so
+
+
+def _chosen(at: Context) -> Iterator[Finding]:
+    image = at.image
+    bits: dict[str, None] = {}
+    asked = image.of("hwcap")
+    for site in asked:
+        bits.update(dict.fromkeys(str(bit) for bit in site.facts.get("bits", ())))
+    told = []
+    if asked:
+        names = ", ".join(bits) or "no bit recognised"
+        told.append(f"{number(len(asked), 'check')} of the auxiliary vector ({names})")
+    if found := image.of("ifunc"):
+        told.append(number(len(found), "indirect function"))
+    if found := image.of("id-register"):
+        told.append(number(len(found), "read of an ID register", "reads of ID registers"))
+    if told:
+        first = (asked or image.of("ifunc") or image.of("id-register"))[0]
+        yield BY_ID["B12"].at(
+            image.shown,
+            "; ".join(told),
+            severity="I",
+            function=first.function,
+            address=first.address,
+            listing=first.listing,
+            key="inventory",
+        )
+    for function, sites in by_function(image.of("sigill-probe")):
+        yield BY_ID["B12"].at(
+            image.shown,
+            f"an instruction is tried under a handler of SIGILL, at {places(sites)}",
+            function=function,
+            address=sites[0].address,
+            listing=sites[0].listing,
+            key=key(function, sites[0]),
+        )
+
+
+LOOKS: dict[str, Look] = {"B10": _unreachable, "B11": _absent, "B12": _chosen}

@@ -1,0 +1,143 @@
+"""B05-B09: loops that wait, and what they do meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.readiness.binary.context import Context, Look, by_function, key, number, places
+from assay.readiness.census import HINTS, Site
+from assay.readiness.finding import Finding, Severity
+from assay.readiness.rules_binary import BY_ID
+
+_WAITS = {
+    "helper": "a helper of atomics",
+    "lse": "an LSE instruction",
+    "llsc": "exclusives",
+    "ldar": "a load-acquire",
+    "load": "a load",
+    "xchg": "xchg",
+    "lock": "a locked instruction",
+    "count": "a counter",
+}
+_SERVERS = {"nginx": "nginx-pause", "mariadb": "mariadb-spin", "mysqld": "mariadb-spin"}
+"""Servers of which a study ships that changes the hint in their own loops."""
+
+
+_STEP = re.compile(r"\b(?:add|sub)s?\s+(\w+), \1, #|\b(?:inc|dec)\b|\b(?:add|sub)\s+\w+, ?0?x?1\b")
+
+
+def study_of(shown: str, otherwise: str) -> str:
+    """The study of the server that a file is of, or the general one."""
+    return next((s for name, s in _SERVERS.items() if name in shown.lower()), otherwise)
+
+
+def _steps(site: Site) -> bool:
+    """Whether a loop has a register that grows or falls by a constant in each round."""
+    return any(_STEP.search(line) for line in site.listing)
+
+
+def _no_hint(at: Context) -> Iterator[Finding]:
+    image = at.image
+    bare = [s for s in image.of("spin-loop") if s.facts.get("hint", "none") in ("none", None)]
+    for function, sites in by_function(bare):
+        kinds = {str(s.facts.get("by")) for s in sites}
+        by = sorted(_WAITS.get(kind, kind) for kind in kinds)
+        # A loop that only loads may also search, and one that counts too mostly does.
+        severity: Severity = "S2"
+        if kinds <= {"load", "count"}:
+            severity = "I" if all(map(_steps, sites)) else "S3"
+        yield BY_ID["B05"].at(
+            image.shown,
+            f"{number(len(sites), 'loop')} on {' and '.join(by)} with no hint, at {places(sites)}",
+            severity=severity,
+            function=function,
+            address=sites[0].address,
+            listing=sites[0].listing,
+            key=key(function, sites[0]),
+            study=study_of(image.shown, "ydb-spinlock"),
+        )
+
+
+def _bare_delay(at: Context) -> Iterator[Finding]:
+    image = at.image
+    for near in (True, False):
+        delays = [s for s in image.of("delay-loop") if bool(s.facts.get("near_atomic")) is near]
+        for function, sites in by_function(delays):
+            counts = sorted({int(s.facts["constant"]) for s in sites if s.facts.get("constant")})
+            told = f" down from {', '.join(map(str, counts))}" if counts else ""
+            where = "beside an atomic operation" if near else "with no atomic operation near"
+            yield BY_ID["B06"].at(
+                image.shown,
+                f"{number(len(sites), 'loop')} counting{told}, {where}, at {places(sites)}",
+                severity="S2" if near else "I",
+                function=function,
+                address=sites[0].address,
+                listing=sites[0].listing,
+                key=key(function, sites[0]),
+                study=study_of(image.shown, "mariadb-spin"),
+            )
+
+
+def _weak_hint(at: Context) -> Iterator[Finding]:
+    weak = [s for s in at.image.of("spin-loop") if s.facts.get("hint") == "yield"]
+    for function, sites in by_function(weak):
+        yield BY_ID["B07"].at(
+            at.image.shown,
+            f"{number(len(sites), 'loop')} with yield only, at {places(sites)}",
+            function=function,
+            address=sites[0].address,
+            listing=sites[0].listing,
+            key=key(function, sites[0]),
+        )
+
+
+def _dropped(at: Context) -> Iterator[Finding]:
+    image, twin = at.image, at.twin
+    if twin is None or not image.is_arm or twin.arch != "x86_64":
+        return
+    study = study_of(image.shown, "ydb-spinlock")
+    pauses, hints = twin.count("pause"), image.count(*HINTS)
+    if pauses and not hints:
+        yield BY_ID["B08"].at(
+            image.shown,
+            f"no spin hint at all, where {twin.shown} has {number(pauses, 'pause')}",
+            key="none at all",
+            study=study,
+        )
+    for name, theirs in sorted(twin.exports_hints.items()):
+        paused = theirs.get("pause", 0)
+        ours = image.exports_hints.get(name)
+        if not paused or (ours is not None and ours.get("hints", 0)):
+            continue
+        if ours is None and name not in image.exports:
+            continue  # without its name here there is nothing to compare with
+        yield BY_ID["B08"].at(
+            image.shown,
+            f"{name} pauses {number(paused, 'time')} on x86-64 and has no hint here",
+            function=name,
+            key=name,
+            study=study,
+        )
+
+
+def _by_way_of_a_call(at: Context) -> Iterator[Finding]:
+    for function, sites in by_function(at.image.of("hint-outside-loop")):
+        what = sorted({str(s.facts.get("hint", "?")) for s in sites})
+        yield BY_ID["B09"].at(
+            at.image.shown,
+            f"{', '.join(what)} outside a loop at {places(sites)}",
+            function=function,
+            address=sites[0].address,
+            listing=sites[0].listing,
+            key=key(function, sites[0]),
+        )
+
+
+LOOKS: dict[str, Look] = {
+    "B05": _no_hint,
+    "B06": _bare_delay,
+    "B07": _weak_hint,
+    "B08": _dropped,
+    "B09": _by_way_of_a_call,
+}

@@ -1,0 +1,95 @@
+"""An inspection as one HTML file that needs nothing else: a table, and a page for each finding.
+
+The template escapes all that it is given; the page has no script, and its own policy forbids it
+any request.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+
+from assay.readiness import Finding, Inspection, Report
+from assay.report.html import environment, own
+from assay.report.inspection import WORDS, image_lines
+
+WORDS_OF_SEVERITY = {"S1": "hurts", "S2": "undecided", "S3": "no-difference", "I": "soft"}
+
+
+def inspection_html(found: Inspection, title: str) -> str:
+    """The page."""
+    return (
+        environment()
+        .get_template("inspection.html")
+        .render(
+            title=title,
+            view=_view(found),
+            style=Markup(own("templates/report.css") + own("templates/inspection.css")),
+        )
+    )
+
+
+def _view(found: Inspection) -> dict[str, Any]:
+    numbered = {id(f): at for at, f in enumerate(_all(found), start=1)}
+    return {
+        "severities": [
+            {
+                "name": severity,
+                "text": text,
+                "count": sum(f.severity == severity and not f.accepted for f in found.findings),
+                "word": WORDS_OF_SEVERITY[severity],
+            }
+            for severity, text in WORDS.items()
+        ],
+        "accepted": sum(f.accepted for f in found.findings),
+        "files": [_file(report, numbered) for report in found.reports],
+        "refused": [(refused.shown, refused.why) for refused in found.refused],
+        "not_judged": found.not_judged,
+        "sources": found.sources,
+        "source_lines": f"{found.source_lines:,}",
+    }
+
+
+def _all(found: Inspection) -> list[Finding]:
+    return [f for report in found.reports for f in report.findings]
+
+
+def _file(report: Report, numbered: dict[int, int]) -> dict[str, Any]:
+    image = report.image
+    return {
+        "shown": report.shown,
+        "about": image_lines(image) if image is not None else [f"{report.lines:,} lines"],
+        "counts": [
+            sum(f.severity == severity and not f.accepted for f in report.findings)
+            for severity in WORDS
+        ],
+        "helpers": [
+            {"name": h.name, "address": f"{h.address:#x}", "calls": f"{h.calls:,}"}
+            for h in (image.helpers if image is not None else ())
+        ],
+        "findings": [_finding(f, numbered[id(f)]) for f in report.findings],
+    }
+
+
+def _finding(finding: Finding, number: int) -> dict[str, Any]:
+    where = [finding.function] if finding.function else []
+    where += [f"line {finding.line}"] if finding.line else []
+    where += [f"{finding.address:#x}"] if finding.address is not None else []
+    return {
+        "id": f"finding-{number}",
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "word": WORDS_OF_SEVERITY[finding.severity],
+        "accepted": finding.accepted,
+        "where": ", ".join(where),
+        "evidence": finding.evidence,
+        "listing": "\n".join(finding.listing),
+        "pairs": [
+            ("why", finding.reason),
+            ("source", finding.source),
+            ("cure", finding.advice),
+            ("measure", finding.measured_by),
+            ("fingerprint", finding.fingerprint),
+        ],
+    }

@@ -1,0 +1,38 @@
+"""Processes and their files in /proc, which may go at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def tree(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    found = [pid]
+    for member in found:
+        found += children(member)
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """Processes that any thread of a process started and that still run."""
+    found = []
+    for task in read_folder(Path(f"/proc/{pid}/task")):
+        found += [int(word) for word in read(task / "children").split()]
+    return found
+
+
+def read(path: Path) -> str:
+    """The text of a file of a process; empty if it has gone or is not ours."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def read_folder(path: Path) -> Iterator[Path]:
+    """What is in a folder of a process; nothing if it has gone or is not ours."""
+    try:
+        yield from path.iterdir()
+    except OSError:
+        return
