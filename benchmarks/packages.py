@@ -7,6 +7,7 @@ written, and no foreign architecture is added to the host.
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -59,6 +60,6 @@ def _apt() -> Path:
 
 
 def _run(command: list[str], folder: Path, apt: Path) -> None:
-    env = {"APT_CONFIG": str(apt), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+    env = {**os.environ, "APT_CONFIG": str(apt), "LC_ALL": "C"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr[-2000:]}"

@@ -33,9 +33,17 @@ def test_false_verdicts_are_counted_among_the_studies_that_ended(monkeypatch, ca
         )  # fmt: skip
         return None, SimpleNamespace(verdicts=[row])
 
+    resumed = []
+
+    def resume_study(bundle: Path) -> SimpleNamespace:
+        resumed.append(bundle)
+        raise VoidError(f"block 1 was void {4 * len(resumed) + 4} times")
+
     monkeypatch.setattr(placebo.assay, "run_study", run_study)
+    monkeypatch.setattr(placebo.assay, "resume_study", resume_study)
     names = [p.name for p in placebo.PLACEBOS[:4]]
     assert placebo.main(["--only", *names]) == 0
     told = capsys.readouterr().out
     assert "1 of 3 studies that ended gave a false verdict" in told
     assert "-2.0 % to ?" in told
+    assert len(resumed) == placebo.ATTEMPTS - 1
