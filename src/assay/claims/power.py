@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from scipy.optimize import brentq
-from scipy.stats import nct, norm, t
+from scipy.special import nctdtr, ndtri, stdtrit
 
 from assay.claims.model import Claim, Protocol
 
@@ -35,14 +35,14 @@ def smallest_visible(runs: int, noise: float, *, paired: bool, known: bool) -> f
     """
     error = noise * math.sqrt((1 if paired else 2) / runs)
     if known:
-        return float(error * (norm.ppf(1 - LEVEL / 2) + norm.ppf(POWER)))
+        return float(error * (ndtri(1 - LEVEL / 2) + ndtri(POWER)))
     freedom = runs - 1 if paired else 2 * runs - 2
     if freedom < 1:
         return None
-    critical = t.ppf(1 - LEVEL / 2, freedom)
+    critical = stdtrit(freedom, 1 - LEVEL / 2)
 
     def lacking(shift: float) -> float:
-        return float(nct.sf(critical, freedom, shift) - POWER)
+        return float(1 - nctdtr(freedom, shift, critical) - POWER)
 
     return float(error * brentq(lacking, 0.0, 40.0 + 4 * critical, xtol=1e-6))
 

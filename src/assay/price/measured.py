@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from assay._errors import InputError
 from assay._parameters import nearest
@@ -145,5 +145,5 @@ def welch(a: list[float], b: list[float]) -> Ratio:
     if total == 0:
         return Ratio(math.exp(apart), math.exp(apart), math.exp(apart))
     freedom = total**2 / sum(e**2 / (len(x) - 1) for e, x in zip(errors, (a, b), strict=True))
-    half = float(t.ppf(1 - LEVEL / 2, freedom)) * math.sqrt(total)
+    half = float(stdtrit(freedom, 1 - LEVEL / 2)) * math.sqrt(total)
     return Ratio(math.exp(apart), math.exp(apart - half), math.exp(apart + half))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.readiness.binary.context import Context, Look, by_function, key, number, places
+from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
 from assay.readiness.census import Site
 from assay.readiness.finding import Finding, Severity
 from assay.readiness.machine import FEATURES
@@ -42,15 +42,13 @@ def _exclusives(at: Context) -> Iterator[Finding]:
     image = at.image
     if image.facts.get("atomics") == "ll-sc-only":
         return  # B01 has said so, once for all
-    for function, sites in by_function(image.of("llsc-outside-helper")):
+    for sites in by_function(image.of("llsc-outside-helper")):
         what = sorted({str(site.facts.get("operation", "?")) for site in sites})
-        yield BY_ID["B02"].at(
-            image.shown,
+        yield found_at(
+            "B02",
+            image,
+            sites,
             f"{number(len(sites), 'pair')} outside helpers ({', '.join(what)}) at {places(sites)}",
-            function=function,
-            address=sites[0].address,
-            listing=sites[0].listing,
-            key=key(function, sites[0]),
         )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from assay.readiness.census import Image, Site
-from assay.readiness.finding import Finding
+from assay.readiness.finding import Finding, Severity
 from assay.readiness.machine import Machine
+from assay.readiness.rules_binary import BY_ID
 
 PLACES_SHOWN = 4
 
@@ -25,14 +26,14 @@ class Context:
 Look = Callable[[Context], Iterable[Finding]]
 
 
-def by_function(sites: Iterable[Site]) -> Iterator[tuple[str, list[Site]]]:
+def by_function(sites: Iterable[Site]) -> Iterator[list[Site]]:
     """Sites of one function together; those of no known function each alone."""
 
     def owner(site: Site) -> tuple[str, int]:
         return site.function, 0 if site.function else site.address
 
-    for (function, _), held in groupby(sorted(sites, key=owner), key=owner):
-        yield function, sorted(held, key=lambda site: site.address)
+    for _, held in groupby(sorted(sites, key=owner), key=owner):
+        yield sorted(held, key=lambda site: site.address)
 
 
 def places(sites: Iterable[Site]) -> str:
@@ -56,3 +57,26 @@ def shape(site: Site) -> str:
 def key(function: str, site: Site) -> str:
     """What identifies a finding at a site when addresses move."""
     return f"{function or '?'}|{site.kind}|{'' if function else shape(site)}"
+
+
+def found_at(
+    rule: str,
+    image: Image,
+    sites: Sequence[Site],
+    evidence: str,
+    *,
+    severity: Severity | None = None,
+    study: str = "",
+) -> Finding:
+    """A finding at sites of one function, as `by_function` has them: the first is shown."""
+    first = sites[0]
+    return BY_ID[rule].at(
+        image.shown,
+        evidence,
+        severity=severity,
+        function=first.function,
+        address=first.address,
+        listing=first.listing,
+        key=key(first.function, first),
+        study=study,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.readiness.binary.context import Context, Look, by_function, key, number, places
+from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
 from assay.readiness.census import Image
 from assay.readiness.finding import Finding
 from assay.readiness.rules_binary import BY_ID
@@ -19,17 +19,15 @@ CLASSES = (
 
 def _unreachable(at: Context) -> Iterator[Finding]:
     image = at.image
-    for function, sites in by_function(image.of("unreachable")):
+    for sites in by_function(image.of("unreachable")):
         classes = sorted({str(c) for s in sites for c in s.facts.get("classes", ())})
         why = str(sites[0].facts.get("why", ""))
         crc = any("crc" in c or "pmull" in c for c in classes)
-        yield BY_ID["B10"].at(
-            image.shown,
+        yield found_at(
+            "B10",
+            image,
+            sites,
             f"{' and '.join(classes) or 'accelerated code'} at {places(sites)} cannot run: {why}",
-            function=function,
-            address=sites[0].address,
-            listing=sites[0].listing,
-            key=key(function, sites[0]),
             study="ydb-crc-rocksdb" if "rocksdb" in image.shown else "ydb-crc" if crc else "",
         )
 
@@ -107,14 +105,12 @@ def _chosen(at: Context) -> Iterator[Finding]:
             listing=first.listing,
             key="inventory",
         )
-    for function, sites in by_function(image.of("sigill-probe")):
-        yield BY_ID["B12"].at(
-            image.shown,
+    for sites in by_function(image.of("sigill-probe")):
+        yield found_at(
+            "B12",
+            image,
+            sites,
             f"an instruction is tried under a handler of SIGILL, at {places(sites)}",
-            function=function,
-            address=sites[0].address,
-            listing=sites[0].listing,
-            key=key(function, sites[0]),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.readiness.binary.context import Context, Look, by_function, key, number, places
+from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
 from assay.readiness.finding import Finding, Severity
 from assay.readiness.rules_binary import BY_ID
 
@@ -40,15 +40,13 @@ def _pages(at: Context) -> Iterator[Finding]:
 
 def _barriers(at: Context) -> Iterator[Finding]:
     heavy = [s for s in at.image.of("barrier-in-loop") if _is_system(str(s.facts.get("what")))]
-    for function, sites in by_function(heavy):
+    for sites in by_function(heavy):
         what = sorted({str(s.facts.get("what")) for s in sites})
-        yield BY_ID["B15"].at(
-            at.image.shown,
+        yield found_at(
+            "B15",
+            at.image,
+            sites,
             f"{', '.join(what)} in a loop at {places(sites)}",
-            function=function,
-            address=sites[0].address,
-            listing=sites[0].listing,
-            key=key(function, sites[0]),
         )
 
 

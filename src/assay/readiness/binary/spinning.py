@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.binary.context import Context, Look, by_function, key, number, places
+from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
 from assay.readiness.census import HINTS, Site
 from assay.readiness.finding import Finding, Severity
 from assay.readiness.rules_binary import BY_ID
@@ -40,21 +40,19 @@ def _steps(site: Site) -> bool:
 def _no_hint(at: Context) -> Iterator[Finding]:
     image = at.image
     bare = [s for s in image.of("spin-loop") if s.facts.get("hint", "none") in ("none", None)]
-    for function, sites in by_function(bare):
+    for sites in by_function(bare):
         kinds = {str(s.facts.get("by")) for s in sites}
         by = sorted(_WAITS.get(kind, kind) for kind in kinds)
         # A loop that only loads may also search, and one that counts too mostly does.
         severity: Severity = "S2"
         if kinds <= {"load", "count"}:
             severity = "I" if all(map(_steps, sites)) else "S3"
-        yield BY_ID["B05"].at(
-            image.shown,
+        yield found_at(
+            "B05",
+            image,
+            sites,
             f"{number(len(sites), 'loop')} on {' and '.join(by)} with no hint, at {places(sites)}",
             severity=severity,
-            function=function,
-            address=sites[0].address,
-            listing=sites[0].listing,
-            key=key(function, sites[0]),
             study=study_of(image.shown, "ydb-spinlock"),
         )
 
@@ -63,32 +61,28 @@ def _bare_delay(at: Context) -> Iterator[Finding]:
     image = at.image
     for near in (True, False):
         delays = [s for s in image.of("delay-loop") if bool(s.facts.get("near_atomic")) is near]
-        for function, sites in by_function(delays):
+        for sites in by_function(delays):
             counts = sorted({int(s.facts["constant"]) for s in sites if s.facts.get("constant")})
             told = f" down from {', '.join(map(str, counts))}" if counts else ""
             where = "beside an atomic operation" if near else "with no atomic operation near"
-            yield BY_ID["B06"].at(
-                image.shown,
+            yield found_at(
+                "B06",
+                image,
+                sites,
                 f"{number(len(sites), 'loop')} counting{told}, {where}, at {places(sites)}",
                 severity="S2" if near else "I",
-                function=function,
-                address=sites[0].address,
-                listing=sites[0].listing,
-                key=key(function, sites[0]),
                 study=study_of(image.shown, "mariadb-spin"),
             )
 
 
 def _weak_hint(at: Context) -> Iterator[Finding]:
     weak = [s for s in at.image.of("spin-loop") if s.facts.get("hint") == "yield"]
-    for function, sites in by_function(weak):
-        yield BY_ID["B07"].at(
-            at.image.shown,
+    for sites in by_function(weak):
+        yield found_at(
+            "B07",
+            at.image,
+            sites,
             f"{number(len(sites), 'loop')} with yield only, at {places(sites)}",
-            function=function,
-            address=sites[0].address,
-            listing=sites[0].listing,
-            key=key(function, sites[0]),
         )
 
 
@@ -122,15 +116,13 @@ def _dropped(at: Context) -> Iterator[Finding]:
 
 
 def _by_way_of_a_call(at: Context) -> Iterator[Finding]:
-    for function, sites in by_function(at.image.of("hint-outside-loop")):
+    for sites in by_function(at.image.of("hint-outside-loop")):
         what = sorted({str(s.facts.get("hint", "?")) for s in sites})
-        yield BY_ID["B09"].at(
-            at.image.shown,
+        yield found_at(
+            "B09",
+            at.image,
+            sites,
             f"{', '.join(what)} outside a loop at {places(sites)}",
-            function=function,
-            address=sites[0].address,
-            listing=sites[0].listing,
-            key=key(function, sites[0]),
         )
 
 
