@@ -44,7 +44,10 @@ def smallest_visible(runs: int, noise: float, *, paired: bool, known: bool) -> f
     def lacking(shift: float) -> float:
         return float(1 - nctdtr(freedom, shift, critical) - POWER)
 
-    return float(error * brentq(lacking, 0.0, 40.0 + 4 * critical, xtol=1e-6))
+    high = 1.0  # grows, because the distribution is not a number where shifts are absurd
+    while lacking(high) < 0:
+        high *= 2
+    return float(error * brentq(lacking, 0.0, high, xtol=1e-6))
 
 
 def critique(claim: Claim, protocol: Protocol) -> str:
