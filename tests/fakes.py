@@ -255,6 +255,21 @@ def throttled(measured: Measured) -> Measured:
     return replace(measured, health={**measured.health, "busiest_thread": 0.97, "server_idle": 0.4})
 
 
+def moving(
+    of_cache: Mapping[str, float], of_others: Mapping[str, float]
+) -> Callable[[int, Measured], Measured]:
+    """A script that gives metrics to runs with the lock-free cache and to the others, with a
+    little noise."""
+
+    def script(number: int, measured: Measured) -> Measured:
+        mine = of_cache if measured.metrics["contention.data_cache"] == 0 else of_others
+        noise = random.Random(number)
+        more = {name: value * noise.uniform(0.99, 1.01) for name, value in mine.items()}
+        return replace(measured, metrics={**measured.metrics, **more})
+
+    return script
+
+
 FACTS: dict[str, Any] = {
     "arch": "x86_64",
     "cpu_model": "a fake CPU",

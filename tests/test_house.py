@@ -30,6 +30,7 @@ ORDER = (
     "verdict",
     "record",
     "bench",
+    "explain",
     "price",
     "claims",
     "readiness",

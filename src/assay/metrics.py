@@ -116,6 +116,13 @@ FAMILIES = frozenset(
 COUNTED = "counted_per_operation"
 """The family whose members are counters of [measure] counters, and not classes of locks."""
 
+INSTRUCTIONS = f"{COUNTED}.perf.instructions"
+"""Made wherever instructions were counted: what a change saves, or what must stay the same."""
+
+OF_LOCKS = FAMILIES - {COUNTED}
+"""Families whose members are classes of locks, or of what else is waited for: those that a server
+does not have, it does not report."""
+
 GROUPS_OF = {
     "operations_per_joule": ("energy",),
     "instructions_per_cycle": ("perf", "tlb", "walk-cycles"),
@@ -139,5 +146,4 @@ def names(members: Iterable[str] = ("data_cache", "index", "row", "lock")) -> li
     """Every metric's name, families with the members given."""
     members = list(members)
     plain = [m for m in METRICS if m not in FAMILIES]
-    locks = sorted(FAMILIES - {COUNTED})
-    return plain + [f"{f}.{member}" for f in locks for member in members]
+    return plain + [f"{f}.{member}" for f in sorted(OF_LOCKS) for member in members]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.changes import CATALOGUE, EFFORTS, Change, find
-from assay.metrics import metric
+from assay.metrics import OF_LOCKS, metric
 from assay.targets import TARGETS
 
 EVERY = pytest.mark.parametrize("change", CATALOGUE.values(), ids=lambda c: c.name)
@@ -42,9 +42,11 @@ def test_every_change_says_what_it_is_and_costs(change: Change) -> None:
     """Text, effort, and a signature of metrics that exist."""
     assert change.text
     assert change.effort in EFFORTS
-    for prediction in change.signature:
-        if prediction.metric != "contention":
-            assert metric(prediction.metric)
+    named = [p.metric for p in change.signature]
+    assert named
+    for name in [*named, *([change.mechanism] if change.mechanism else [])]:
+        assert name in OF_LOCKS or metric(name)
+    assert len(set(named)) == len(named)
 
 
 def test_an_unknown_change_is_answered_with_the_nearest() -> None:

@@ -96,6 +96,7 @@ def test_sections_stand_in_the_order_of_importance(samples: Made) -> None:
     found = re.findall(r'<section id="(\w+)">', report_html(samples.bundle("plain")))
     assert found == [
         "verdicts",
+        "causes",
         "best",
         "effects",
         "runs",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from assay.counters import Asked, Counted, Counting, Model, figures
-from assay.metrics import COUNTED, GROUPS_OF
+from assay.metrics import COUNTED, GROUPS_OF, INSTRUCTIONS
 from assay.targets import Measured, OnInterval, Server
 
 PACKAGE = "energy.package-"
@@ -113,7 +113,7 @@ def _metrics(
     assert counted.span_s is not None
     # Of rates, because a sampler hears of the window's ends a little late.
     operations = measured.operations / measured.window_s * counted.span_s
-    for name in wanted:
+    for name in dict.fromkeys((*wanted, INSTRUCTIONS)):
         base, _, counter = name.partition(".")
         if base == COUNTED and counter in counters and counter not in counted.levels:
             found[name] = counters[counter] / operations

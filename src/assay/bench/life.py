@@ -24,7 +24,7 @@ from assay.changes import Application, applied_values
 from assay.counters import Asked
 from assay.host import wait_until_quiet
 from assay.host.tree import Tree
-from assay.metrics import metric
+from assay.metrics import COUNTED, metric
 from assay.record import RunRecord, Step, WitnessRecord
 from assay.study import Arm, Study, workload_seed
 from assay.targets import Launch, Measured, OnInterval, Server, Target
@@ -121,7 +121,7 @@ def _counted_run(
         counts = []
 
         def begun(server: Server) -> None:
-            wanted = (job.study.primary, *job.study.also)
+            wanted = (job.study.primary, *job.study.also, *job.study.predicted)
             counts.append(left.enter_context(beside(job.counters, server, wanted)))
 
         with started(job.target, launch, application, job.log, job.journal, begun) as server:
@@ -171,7 +171,7 @@ def _observed(job: Job, measured: Measured, evidence: Mapping[str, Any]) -> dict
         "window_s": measured.window_s,
         "operations": measured.operations,
         "errors": measured.errors,
-        "metrics": dict(measured.metrics),
+        "metrics": {**_predicted(job, measured), **measured.metrics},
         "counters": dict(measured.counters),
         "histogram": measured.histogram,
         "latency_of": measured.latency_of,
@@ -223,13 +223,29 @@ def _doses(job: Job, measured: Measured) -> dict[str, float]:
         dose = job.study.factors[name].change.dose
         if dose is None:
             continue
-        counted = [
-            value
-            for counter, value in measured.counters.items()
-            if counter == dose.counter or counter.startswith(f"{dose.counter}.")
-        ]
+        counted = _counted(measured, dose.counter)
         if dose.may_lack and not counted:
             continue
         total = sum(counted)
         found[name] = total / measured.operations if dose.per_operation else float(total)
     return found
+
+
+def _predicted(job: Job, measured: Measured) -> dict[str, float]:
+    """The server's own counters that some change is to move, per operation."""
+    wanted = (name.partition(".") for name in job.study.predicted)
+    found = {name: _counted(measured, name) for base, _, name in wanted if base == COUNTED}
+    return {
+        f"{COUNTED}.{name}": sum(values) / measured.operations
+        for name, values in found.items()
+        if values and measured.operations
+    }
+
+
+def _counted(measured: Measured, name: str) -> list[float]:
+    """A counter, or the members of its family."""
+    return [
+        value
+        for counter, value in measured.counters.items()
+        if counter == name or counter.startswith(f"{name}.")
+    ]

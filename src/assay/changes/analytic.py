@@ -9,8 +9,9 @@ ClickHouse reads a MergeTree by its granules whatever `max_block_size` says.
 
 from __future__ import annotations
 
-from assay.changes.declaration import Dose, Prediction
+from assay.changes.declaration import Dose
 from assay.changes.making import number, part
+from assay.changes.signature import falls, stays
 from assay.changes.witness import Counted, ReadBack
 
 CHDB = frozenset({"chdb"})
@@ -32,6 +33,7 @@ ANALYTIC_CHANGES = (
         witness=Counted({"off": {"jit_functions": False}, "on": {"jit_functions": True}}),
         dose=Dose("jit_functions", "functions compiled per operation"),
         workloads=SUMS,
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "sql.rewrite",
@@ -42,7 +44,7 @@ ANALYTIC_CHANGES = (
         off="off",
         on="on",
         witness=ReadBack({"off": {"sums_rewritten": False}, "on": {"sums_rewritten": True}}),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
         workloads=SUMS,
     ),
     number(
@@ -53,6 +55,7 @@ ANALYTIC_CHANGES = (
         off=1,
         on=2,
         effort="A",
+        signature=falls("latency_p50"),
     ),
     number(
         "duckdb.threads",
@@ -62,6 +65,7 @@ ANALYTIC_CHANGES = (
         off=1,
         on=2,
         effort="A",
+        signature=falls("latency_p50"),
     ),
     number(
         "chdb.placebo",
@@ -71,6 +75,7 @@ ANALYTIC_CHANGES = (
         off=300,
         on=301,
         effort="A",
+        signature=stays("cpu_per_operation"),
     ),
     number(
         "duckdb.placebo",
@@ -80,5 +85,6 @@ ANALYTIC_CHANGES = (
         off=100_000,
         on=100_001,
         effort="A",
+        signature=stays("cpu_per_operation"),
     ),
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from assay._parameters import nearest
+from assay._units import parse_size
 from assay.builds import Built
 from assay.changes.witness import Witness
 
@@ -155,12 +156,20 @@ class Dose:
     may_lack: bool = False
 
 
+Direction = Literal["up", "down", "same"]
+OPPOSITE: Mapping[str, Direction] = {"up": "down", "down": "up", "same": "same"}
+
+
 @dataclass(frozen=True)
 class Prediction:
-    """A metric that the change should move, and which way: part of its signature."""
+    """A metric that the change should move, as measured, or must leave alone ("same"): part of
+    its signature. A family's bare name stands for its member that is largest in a run."""
 
     metric: str
-    direction: Literal["up", "down", "same"]
+    direction: Direction
+
+
+Signature = tuple[Prediction, ...]
 
 
 @dataclass(frozen=True)
@@ -186,10 +195,29 @@ class Change:
     dose: Dose | None = None
     numeric_setting: str | None = None
     requires: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    signature: tuple[Prediction, ...] = ()
+    signature: Signature = ()
     workloads: frozenset[str] = frozenset()
     sized: bool = False
     written: Callable[[str], Level] | None = None
+    mechanism: str = ""
+
+    def predicted(self, off: str, on: str) -> dict[str, Direction]:
+        """What going from one level to another should do, by metric.
+
+        The signature is that of leaving `self.off`; a way back is its opposite, and of two levels
+        that are neither, nothing is known unless they are numbers.
+        """
+        if self.numeric_setting is not None:
+            back = self._rises(off, on) != self._rises(self.off, self.on)
+        elif self.off in (off, on):
+            back = on == self.off
+        else:
+            return {}
+        return {p.metric: OPPOSITE[p.direction] if back else p.direction for p in self.signature}
+
+    def _rises(self, low: str, high: str) -> bool:
+        size = parse_size if self.sized else int
+        return size(high) > size(low)
 
     def level(self, value: object) -> Level:
         """The level called `value`, or holding that number; ValueError lists what there is."""

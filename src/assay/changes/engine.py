@@ -6,9 +6,10 @@ studies them: TSX A, SNAP and LLDC B, LFB C, IMRS and HCB D, MVCC E.
 
 from __future__ import annotations
 
-from assay.changes.declaration import HTM, Application, Change, Dose, Level, Prediction
+from assay.changes.declaration import HTM, Application, Change, Dose, Level
 from assay.changes.functions import CACHES, CONTROLS, INDEXES, LOGS, PLANS
 from assay.changes.making import ARM, BOTH, ENGINE, X86, number, part
+from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import (
     Counted,
     Every,
@@ -18,6 +19,7 @@ from assay.changes.witness import (
     ReadBack,
     Repeated,
 )
+from assay.metrics import INSTRUCTIONS
 
 ROWS = frozenset({"ycsb", "tpcc", "trade-desk"})
 LOCKED = ROWS | {"lock"}
@@ -71,7 +73,8 @@ ENGINE_CHANGES = (
         witness=Functions("lock_slow", {h: _hint(h) for h in ("none", *HINTS)}),
         effort="A",
         dose=Dose("spins", "spins per operation"),
-        signature=(Prediction("contention", "down"),),
+        signature=falls("spins_per_operation", "contention") + stays("resident_bytes"),
+        mechanism="wait_share",
         workloads=LOCKED,
     ),
     part(
@@ -85,7 +88,8 @@ ENGINE_CHANGES = (
         witness=Functions("lock_slow", {k: Expected(f"assay_lock_{k}_slow_") for k in LOCKS}),
         effort="C",
         dose=Dose("grabs", "acquisitions per operation"),
-        signature=(Prediction("contention", "down"),),
+        signature=falls("contention") + stays("resident_bytes"),
+        mechanism="wait_share",
         workloads=LOCKED,
     ),
     part(
@@ -107,6 +111,8 @@ ENGINE_CHANGES = (
         ),
         effort="A",
         dose=Dose("elided", "elided acquisitions per operation"),
+        signature=falls("contention"),
+        mechanism="wait_share",
     ),
     part(
         "engine.padding",
@@ -125,6 +131,7 @@ ENGINE_CHANGES = (
         ),
         dose=Dose("grabs", "acquisitions per operation"),
         workloads=LOCKED,
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "engine.data_cache",
@@ -136,10 +143,8 @@ ENGINE_CHANGES = (
         on="optimistic",
         witness=Functions("data_cache_lookup", CACHES),
         dose=Dose("lookups.data_cache", "look-ups per operation"),
-        signature=(
-            Prediction("contention.data_cache", "down"),
-            Prediction("spins_per_operation.data_cache", "down"),
-        ),
+        signature=falls("contention.data_cache", "spins_per_operation.data_cache"),
+        mechanism="wait_share.data_cache",
         workloads=ROWS,
     ),
     part(
@@ -152,10 +157,8 @@ ENGINE_CHANGES = (
         on="optimistic",
         witness=Functions("system_cache_lookup", CACHES),
         dose=Dose("lookups.system_cache", "look-ups per operation"),
-        signature=(
-            Prediction("contention.system_cache", "down"),
-            Prediction("spins_per_operation.system_cache", "down"),
-        ),
+        signature=falls("contention.system_cache", "spins_per_operation.system_cache"),
+        mechanism="wait_share.system_cache",
         workloads=CATALOGUED,
     ),
     Change(
@@ -173,10 +176,7 @@ ENGINE_CHANGES = (
         ),
         "B",
         Dose("lookups.system_cache", "look-ups of system tables per operation"),
-        signature=(
-            Prediction("contention.data_cache", "down"),
-            Prediction("contention.system_cache", "down"),
-        ),
+        signature=falls("contention.data_cache", "contention.system_cache"),
         workloads=CATALOGUED,
     ),
     part(
@@ -191,7 +191,8 @@ ENGINE_CHANGES = (
         effort="C",
         dose=Dose("lookups.index", "look-ups per operation"),
         requires={"cc": tuple(CONTROLS)},
-        signature=(Prediction("contention.index", "down"),),
+        signature=falls("contention.index"),
+        mechanism="wait_share.index",
         workloads=ROWS,
     ),
     part(
@@ -206,7 +207,7 @@ ENGINE_CHANGES = (
         effort="E",
         dose=Dose("commits", "commits per operation"),
         requires={"index": (*TREES, "hash")},
-        signature=(Prediction("aborts_per_operation", "down"),),
+        signature=falls("aborts_per_operation"),
         workloads=ROWS,
     ),
     part(
@@ -223,7 +224,8 @@ ENGINE_CHANGES = (
         effort="D",
         dose=Dose("lookups.data_cache", "look-ups in the data cache per operation"),
         requires={"cc": tuple(CONTROLS)},
-        signature=(Prediction("contention.data_cache", "down"),),
+        signature=falls("contention.data_cache"),
+        mechanism="wait_share.data_cache",
         workloads=ROWS,
     ),
     part(
@@ -238,7 +240,7 @@ ENGINE_CHANGES = (
         effort="D",
         dose=Dose("hash_cache.hits", "look-ups answered by the hash cache per operation"),
         requires={"store": ("memory",), "index": TREES},
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
         workloads=ROWS,
     ),
     part(
@@ -253,7 +255,8 @@ ENGINE_CHANGES = (
         effort="C",
         dose=Dose("log.records", "log records per operation"),
         requires={"cc": tuple(CONTROLS)},
-        signature=(Prediction("contention.log", "down"),),
+        signature=falls("contention.log"),
+        mechanism="wait_share.log",
         workloads=ROWS,
     ),
     part(
@@ -275,6 +278,9 @@ ENGINE_CHANGES = (
             page_bytes={"hugetlb-2m": 2 << 20, "hugetlb-1g": 1 << 30},
         ),
         dose=Dose("huge_bytes", "bytes in huge pages", per_operation=False),
+        signature=falls("dtlb_walks_per_1000_instructions", "page_table_bytes")
+        + stays(INSTRUCTIONS),
+        mechanism="walk_cycles_per_cycle",
     ),
     number(
         "engine.threads",
@@ -283,6 +289,7 @@ ENGINE_CHANGES = (
         "threads",
         off=1,
         on=2,
+        signature=rises("throughput", "contention"),
     ),
     number(
         "engine.spin_limit",
@@ -294,6 +301,7 @@ ENGINE_CHANGES = (
         requires={"lock": ("backoff", "futex")},
         dose=Dose("spins", "spins per operation"),
         workloads=LOCKED,
+        signature=rises("cpu_per_operation"),
     ),
     number(
         "engine.hint_ns",
@@ -304,6 +312,8 @@ ENGINE_CHANGES = (
         on=1000,
         requires={"hint": HINTS},
         dose=Dose("spins", "looks per operation"),
+        signature=falls("spins_per_operation"),
+        mechanism="wait_share",
     ),
     number(
         "engine.hint_repeats",
@@ -314,6 +324,8 @@ ENGINE_CHANGES = (
         on=200,
         requires={"hint": HINTS},
         dose=Dose("spins", "looks per operation"),
+        signature=falls("contention"),
+        mechanism="wait_share",
     ),
     number(
         "engine.cache_partitions",
@@ -325,6 +337,8 @@ ENGINE_CHANGES = (
         requires={"data_cache": ("partitioned",)},
         dose=Dose("lookups.data_cache", "look-ups per operation"),
         workloads=ROWS,
+        signature=falls("contention.data_cache"),
+        mechanism="wait_share.data_cache",
     ),
     number(
         "engine.cache_share",
@@ -335,6 +349,7 @@ ENGINE_CHANGES = (
         on=50,
         requires={"data_cache": EVICTING},
         dose=Dose("data_cache.misses", "misses per operation"),
+        signature=rises(counted("data_cache.misses")),
     ),
     number(
         "engine.repeat_every",
@@ -346,6 +361,7 @@ ENGINE_CHANGES = (
         witness=Repeated("repeat_every"),
         effort="A",
         dose=Dose("repeats", "repeats per operation"),
+        signature=rises("cpu_per_operation"),
     ),
     part(
         "engine.plan",
@@ -356,7 +372,7 @@ ENGINE_CHANGES = (
         off="bytecode",
         on="cranelift-simd",
         witness=Functions("plan", PLANS),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
         workloads=QUERIES,
     ),
     part(
@@ -368,7 +384,7 @@ ENGINE_CHANGES = (
         off="off",
         on="on",
         witness=ReadBack(),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
         workloads=QUERIES,
     ),
 )

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from assay.changes.declaration import NUMA, Application, Change, Dose, Level, Prediction
+from assay.changes.declaration import NUMA, Application, Change, Dose, Level, Signature
+from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Every, HostShows, OfKeys, PageKinds, ReadBack
+from assay.metrics import INSTRUCTIONS
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 SHMEM = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
@@ -56,12 +58,16 @@ def _host(
     targets: frozenset[str] = PROCESSES,
     dose: Dose | None = None,
     written=None,
+    signature: Signature = (),
 ) -> Change:
     """A change whose first level is off and whose second is on."""
     off, on, *_ = levels
     name = f"host.{key}"
     witness = HostShows()
-    return Change(name, text, targets, levels, off, on, witness, "B", dose, written=written)
+    return Change(
+        name, text, targets, levels, off, on, witness, "B", dose,
+        written=written, signature=signature,
+    )  # fmt: skip
 
 
 def _values(key: str, *values: str) -> MappingProxyType[str, Level]:
@@ -117,23 +123,28 @@ HOST_CHANGES = (
         "2m",
         _PAGES_SEEN,
         "C",
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("dtlb_walks_per_1000_instructions", "page_table_bytes", "cpu_per_operation")
+        + stays(INSTRUCTIONS),
+        mechanism="walk_cycles_per_cycle",
     ),
     _host(
         "thp",
         "to whom the kernel gives transparent huge pages: nobody, those that ask, everybody",
         _values(THP, "never", "always", "madvise"),
+        signature=falls("page_table_bytes", "dtlb_walks_per_1000_instructions"),
     ),
     _host(
         "swappiness",
         "how readily the kernel swaps a server's memory out rather than dropping pages of files",
         _values(SWAPPINESS, "60", "1"),
         written=_swappiness,
+        signature=falls("latency_p999"),
     ),
     _host(
         "governor",
         "what chooses the clock of each CPU, where this machine has a say in it",
         _named("governor", "powersave", "performance", "schedutil", "ondemand", "conservative"),
+        signature=rises("throughput"),
     ),
     _host(
         "pin",
@@ -141,6 +152,7 @@ HOST_CHANGES = (
         '"0-3/4-7"; of an embedded target the first list',
         _named("pin", "none", "split", "same"),
         written=_lists("pin", rf"{_LIST}(/{_LIST})?", 'none, split, same, or lists such as "0/1"'),
+        signature=falls("latency_p99"),
     ),
     Change(
         "host.numa",
@@ -159,6 +171,7 @@ HOST_CHANGES = (
         "local",
         HostShows(),
         "B",
+        signature=falls("cpu_per_operation"),
     ),
     _host(
         "rps",
@@ -172,6 +185,7 @@ HOST_CHANGES = (
         written=_lists(
             "rps", rf"{_CPUS}(/{_CPUS})*", 'off, all, others, flow, seed, or CPUs such as "1"'
         ),
+        signature=rises(counted("softnet_received_rps")),
     ),
     _host(
         "xps",
@@ -180,6 +194,7 @@ HOST_CHANGES = (
         _named("xps", "off", "own"),
         targets=SERVERS,
         written=_lists("xps", rf"{_CPUS}(/{_CPUS})*", 'off, own, or CPUs such as "0/1"'),
+        signature=falls("latency_p99"),
     ),
     _host(
         "irq",
@@ -188,5 +203,6 @@ HOST_CHANGES = (
         _named("irq", "first", "spread"),
         targets=SERVERS,
         written=_lists("irq", _LIST, 'first, spread, or CPUs such as "0-1"'),
+        signature=falls("latency_p99"),
     ),
 )

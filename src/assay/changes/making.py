@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from assay.changes.declaration import Application, Change, Dose, Effort, Level, Prediction
+from assay.changes.declaration import Application, Change, Dose, Effort, Level, Signature
 from assay.changes.witness import ReadBack, Witness
 
 ENGINE = frozenset({"engine"})
@@ -40,8 +40,9 @@ def part(  # a table row: one argument a column
     dose: Dose | None = None,
     needs: Mapping[str, str] | None = None,
     requires: Mapping[str, tuple[Any, ...]] | None = None,
-    signature: tuple[Prediction, ...] = (),
+    signature: Signature = (),
     workloads: frozenset[str] = frozenset(),
+    mechanism: str = "",
 ) -> Change:
     return Change(
         name,
@@ -56,6 +57,7 @@ def part(  # a table row: one argument a column
         requires=requires or {},
         signature=signature,
         workloads=workloads,
+        mechanism=mechanism,
     )
 
 
@@ -71,7 +73,9 @@ def number(
     effort: Effort = "C",
     dose: Dose | None = None,
     requires: Mapping[str, tuple[Any, ...]] | None = None,
+    signature: Signature = (),
     workloads: frozenset[str] = frozenset(),
+    mechanism: str = "",
 ) -> Change:
     return Change(
         name,
@@ -85,7 +89,9 @@ def number(
         dose,
         numeric_setting=setting,
         requires=requires or {},
+        signature=signature,
         workloads=workloads,
+        mechanism=mechanism,
     )
 
 
@@ -99,7 +105,7 @@ def size(
     on: str,
     effort: Effort = "B",
     dose: Dose | None = None,
-    signature: tuple[Prediction, ...] = (),
+    signature: Signature = (),
 ) -> Change:
     return Change(
         name,

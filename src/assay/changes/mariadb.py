@@ -7,8 +7,9 @@ which cost something themselves (`mariadb.performance_schema`), and so are off.
 
 from __future__ import annotations
 
-from assay.changes.declaration import Dose, Prediction
+from assay.changes.declaration import Dose
 from assay.changes.making import number, part, size
+from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Every, ReadBack, ServerHugePages
 
 MARIADB = frozenset({"mariadb"})
@@ -36,7 +37,7 @@ MARIADB_CHANGES = (
         off="off",
         on="on",
         witness=Every((ReadBack(), ServerHugePages(frozenset({"on"})))),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     number(
         "mariadb.spin_wait_delay",
@@ -46,6 +47,7 @@ MARIADB_CHANGES = (
         off=4,
         on=24,
         effort="A",
+        signature=rises("cpu_per_operation"),
     ),
     number(
         "mariadb.sync_spin_loops",
@@ -55,6 +57,7 @@ MARIADB_CHANGES = (
         off=30,
         on=0,
         effort="A",
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "mariadb.checksum_algorithm",
@@ -70,6 +73,7 @@ MARIADB_CHANGES = (
         ),
         effort="C",
         dose=Dose("pages", "pages read or written per operation"),
+        signature=stays(counted("pages")),
     ),
     part(
         "mariadb.adaptive_hash_index",
@@ -82,7 +86,7 @@ MARIADB_CHANGES = (
         witness=ReadBack(),
         effort="A",
         dose=Dose("Innodb_adaptive_hash_hash_searches", "look-ups by hash per operation"),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "mariadb.flush_log_at_trx_commit",
@@ -94,7 +98,7 @@ MARIADB_CHANGES = (
         on="2",
         witness=ReadBack(),
         dose=Dose("Innodb_data_fsyncs", "flushes of files per operation"),
-        signature=(Prediction("latency_p50", "down"),),
+        signature=falls("latency_p50"),
         workloads=UPDATES,
     ),
     part(
@@ -107,6 +111,7 @@ MARIADB_CHANGES = (
         on="fsync",
         witness=ReadBack(),
         dose=Dose("Innodb_data_fsyncs", "flushes of files per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "mariadb.doublewrite",
@@ -119,6 +124,7 @@ MARIADB_CHANGES = (
         witness=ReadBack(),
         dose=Dose("Innodb_dblwr_pages_written", "pages written twice per operation"),
         workloads=UPDATES,
+        signature=falls(counted("Innodb_dblwr_pages_written")),
     ),
     size(
         "mariadb.log_buffer_size",
@@ -128,6 +134,7 @@ MARIADB_CHANGES = (
         off="16MiB",
         on="64MiB",
         dose=Dose("Innodb_log_waits", "waits for room per operation"),
+        signature=falls(counted("Innodb_log_waits")),
     ),
     part(
         "mariadb.thread_pool",
@@ -138,6 +145,7 @@ MARIADB_CHANGES = (
         off="one-thread-per-connection",
         on="pool-of-threads",
         witness=ReadBack(),
+        signature=falls("cpu_per_operation"),
     ),
     number(
         "mariadb.table_cache_instances",
@@ -148,6 +156,7 @@ MARIADB_CHANGES = (
         on=4,
         effort="B",
         dose=Dose("Table_open_cache_hits", "tables taken from the cache per operation"),
+        signature=stays(counted("Table_open_cache_hits")),
     ),
     size(
         "mariadb.buffer_pool_size",
@@ -157,7 +166,7 @@ MARIADB_CHANGES = (
         off="128MiB",
         on="512MiB",
         dose=Dose("Innodb_buffer_pool_reads", "pages read from files per operation"),
-        signature=(Prediction("throughput", "up"),),
+        signature=falls(counted("Innodb_buffer_pool_reads")) + rises("throughput"),
     ),
     part(
         "mariadb.performance_schema",
@@ -170,7 +179,7 @@ MARIADB_CHANGES = (
         witness=ReadBack(),
         effort="A",
         dose=Dose("waits", "acquisitions of locks that were counted per operation"),
-        signature=(Prediction("cpu_per_operation", "up"),),
+        signature=rises("cpu_per_operation"),
     ),
     number(
         "mariadb.placebo",
@@ -180,5 +189,6 @@ MARIADB_CHANGES = (
         off=100,
         on=101,
         effort="A",
+        signature=stays("cpu_per_operation"),
     ),
 )

@@ -16,6 +16,7 @@ from assay.changes.functions import (
     TIMERS,
 )
 from assay.changes.making import ARM, MICRO, X86, number, part
+from assay.changes.signature import falls, stays
 from assay.changes.witness import Functions, ReadBack
 
 MICRO_CHANGES = (
@@ -30,6 +31,7 @@ MICRO_CHANGES = (
         needs={"pclmul": X86, "pmull": ARM, "vpclmul": "vpclmulqdq", "fusion": "vpclmulqdq"},
         witness=Functions("crc32c", CRC32C),
         dose=Dose("checksummed_bytes", "bytes per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "micro.atomics",
@@ -42,6 +44,7 @@ MICRO_CHANGES = (
         needs={"ll-sc": ARM, "lse": "atomics"},
         witness=Functions("atomic", ATOMICS),
         dose=Dose("executed", "read-modify-writes per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "micro.memory_order",
@@ -54,6 +57,7 @@ MICRO_CHANGES = (
         witness=Functions("order", ORDERS),
         effort="D",
         dose=Dose("executed", "accesses per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     number(
         "micro.stride",
@@ -65,6 +69,7 @@ MICRO_CHANGES = (
         witness=ReadBack({str(n): {"counter_stride_bytes": n} for n in STRIDES}),
         effort="B",
         dose=Dose("executed", "additions per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "micro.call",
@@ -77,6 +82,7 @@ MICRO_CHANGES = (
         witness=Functions("call", CALLS),
         effort="D",
         dose=Dose("executed", "calls per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "micro.alignment",
@@ -89,6 +95,7 @@ MICRO_CHANGES = (
         witness=ReadBack({k: {"load_offset_bytes": v} for k, v in ALIGNMENTS.items()}),
         effort="D",
         dose=Dose("executed", "loads per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "micro.timer",
@@ -101,6 +108,7 @@ MICRO_CHANGES = (
         needs={"rdtsc": X86, "rdtscp": "rdtscp", "cntvct": ARM, "isb-cntvct": ARM},
         witness=Functions("timer", TIMERS),
         dose=Dose("executed", "readings per operation"),
+        signature=stays("cpu_per_operation"),
     ),
     part(
         "micro.hash",
@@ -112,6 +120,7 @@ MICRO_CHANGES = (
         on="xxh3-detected",
         witness=Functions("hash", HASHES),
         dose=Dose("checksummed_bytes", "bytes per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "micro.compression",
@@ -123,6 +132,7 @@ MICRO_CHANGES = (
         on="lz4",
         witness=Functions("compress", CODECS),
         dose=Dose("checksummed_bytes", "bytes per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     number(
         "micro.zstd_level",
@@ -134,6 +144,7 @@ MICRO_CHANGES = (
         effort="A",
         requires={"compression": ("zstd",)},
         dose=Dose("checksummed_bytes", "bytes per operation"),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "micro.simd",
@@ -147,5 +158,6 @@ MICRO_CHANGES = (
         witness=Functions("simd", SIMD),
         effort="D",
         dose=Dose("checksummed_bytes", "bytes per operation"),
+        signature=falls("cpu_per_operation"),
     ),
 )

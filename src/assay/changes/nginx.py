@@ -9,6 +9,7 @@ from __future__ import annotations
 from assay.builds.nginx import COUNTED, FUNCTIONS, holds
 from assay.changes.declaration import Application, Build, Change, Dose, Level
 from assay.changes.making import ARM, X86, number, part
+from assay.changes.signature import falls, rises
 from assay.changes.witness import Expected, Functions, ReadBack
 
 NGINX = frozenset({"nginx"})
@@ -51,6 +52,7 @@ NGINX_CHANGES = (
         Functions("lock_wait", {a: _loops(a) for a in PAUSES}),
         "D",
         CONTENDED,
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "nginx.zone",
@@ -63,6 +65,7 @@ NGINX_CHANGES = (
         witness=ReadBack(),
         effort="A",
         workloads=PROXIED,
+        signature=rises("waits_per_operation.all"),
     ),
     number(
         "nginx.workers",
@@ -73,6 +76,7 @@ NGINX_CHANGES = (
         on=2,
         effort="A",
         dose=CONTENDED,
+        signature=rises("throughput"),
     ),
     part(
         "nginx.reuseport",
@@ -84,6 +88,7 @@ NGINX_CHANGES = (
         on="on",
         witness=ReadBack(),
         effort="A",
+        signature=falls("latency_p99"),
     ),
     part(
         "nginx.accept_mutex",
@@ -95,6 +100,7 @@ NGINX_CHANGES = (
         on="on",
         witness=ReadBack(),
         effort="A",
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "nginx.balancer",
@@ -106,5 +112,6 @@ NGINX_CHANGES = (
         on="random",
         witness=ReadBack(),
         workloads=PROXIED,
+        signature=falls("waits_per_operation.all"),
     ),
 )

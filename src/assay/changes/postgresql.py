@@ -6,8 +6,9 @@ and no setting of spinning.
 
 from __future__ import annotations
 
-from assay.changes.declaration import Application, Change, Dose, Level, Prediction
+from assay.changes.declaration import Application, Change, Dose, Level
 from assay.changes.making import number, part, size
+from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Counted, Every, ReadBack, ServerHugePages
 
 POSTGRESQL = frozenset({"postgresql"})
@@ -43,7 +44,7 @@ POSTGRESQL_CHANGES = (
         off="off",
         on="on",
         witness=Every((ReadBack(), ServerHugePages(frozenset({"on"}), strict=True))),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "postgresql.huge_page_size",
@@ -57,6 +58,7 @@ POSTGRESQL_CHANGES = (
         witness=Every(
             (ReadBack(), ServerHugePages(frozenset(PAGES), strict=True, page_bytes=PAGES))
         ),
+        signature=falls("dtlb_walks_per_1000_instructions"),
     ),
     Change(
         "postgresql.jit",
@@ -68,6 +70,7 @@ POSTGRESQL_CHANGES = (
         Counted({"off": {"jit_functions": False}, "on": {}}),
         "B",
         Dose("jit_functions", "functions compiled per operation"),
+        signature=rises(counted("jit_functions")) + falls("cpu_per_operation"),
     ),
     part(
         "postgresql.data_checksums",
@@ -80,6 +83,7 @@ POSTGRESQL_CHANGES = (
         witness=ReadBack(),
         effort="C",
         dose=Dose("pages", "pages read or written per operation"),
+        signature=rises("cpu_per_operation"),
     ),
     part(
         "postgresql.wal_compression",
@@ -92,6 +96,7 @@ POSTGRESQL_CHANGES = (
         witness=ReadBack(),
         dose=WAL,
         workloads=UPDATES,
+        signature=falls(counted("wal_bytes")) + rises("cpu_per_operation"),
     ),
     part(
         "postgresql.synchronous_commit",
@@ -103,7 +108,7 @@ POSTGRESQL_CHANGES = (
         on="off",
         witness=ReadBack(),
         dose=Dose("wal_sync", "flushes of the log per operation"),
-        signature=(Prediction("latency_p50", "down"),),
+        signature=falls("latency_p50"),
         workloads=UPDATES,
     ),
     number(
@@ -116,6 +121,7 @@ POSTGRESQL_CHANGES = (
         effort="B",
         dose=Dose("wal_sync", "flushes of the log per operation"),
         workloads=UPDATES,
+        signature=falls(counted("wal_sync")) + rises("latency_p50"),
     ),
     part(
         "postgresql.full_page_writes",
@@ -129,6 +135,7 @@ POSTGRESQL_CHANGES = (
         witness=ReadBack(),
         dose=Dose("wal_fpi", "whole pages in the log per operation"),
         workloads=UPDATES,
+        signature=falls(counted("wal_fpi"), counted("wal_bytes")),
     ),
     size(
         "postgresql.shared_buffers",
@@ -138,7 +145,7 @@ POSTGRESQL_CHANGES = (
         off="128MiB",
         on="512MiB",
         dose=Dose("blks_read", "pages read from files per operation"),
-        signature=(Prediction("throughput", "up"),),
+        signature=rises("throughput"),
     ),
     size(
         "postgresql.wal_buffers",
@@ -148,6 +155,7 @@ POSTGRESQL_CHANGES = (
         off="64kB",
         on="16MB",
         dose=Dose("wal_buffers_full", "waits for room per operation"),
+        signature=falls(counted("wal_buffers_full")),
     ),
     Change(
         "postgresql.wait_sampling",
@@ -166,7 +174,7 @@ POSTGRESQL_CHANGES = (
         "assay",
         ReadBack(),
         "A",
-        signature=(Prediction("cpu_per_operation", "up"),),
+        signature=rises("cpu_per_operation"),
     ),
     number(
         "postgresql.placebo",
@@ -176,5 +184,6 @@ POSTGRESQL_CHANGES = (
         off=5,
         on=6,
         effort="A",
+        signature=stays("cpu_per_operation"),
     ),
 )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from assay.changes.declaration import THP_ALWAYS, Application, Change, Dose, Level, Prediction
+from assay.changes.declaration import THP_ALWAYS, Application, Change, Dose, Level
 from assay.changes.making import levels, part
+from assay.changes.signature import falls, rises
 from assay.changes.witness import Counted, Every, ProcessShows, ReadBack
 
 REDIS = frozenset({"redis"})
@@ -42,10 +43,7 @@ REDIS_CHANGES = (
         Every((ReadBack(), THREADS_SEEN)),
         "B",
         Dose("io_threaded_reads_processed", "reads by I/O threads per operation"),
-        signature=(
-            Prediction("throughput", "up"),
-            Prediction("cpu_per_operation", "up"),
-        ),
+        signature=rises("throughput", "cpu_per_operation"),
     ),
     Change(
         "valkey.io_threads",
@@ -57,10 +55,7 @@ REDIS_CHANGES = (
         Every((ReadBack(), THREADS_SEEN)),
         "B",
         Dose("io_threaded_reads_processed", "reads by I/O threads per operation"),
-        signature=(
-            Prediction("throughput", "up"),
-            Prediction("cpu_per_operation", "up"),
-        ),
+        signature=rises("throughput", "cpu_per_operation"),
     ),
     part(
         "redis.thp",
@@ -78,6 +73,7 @@ REDIS_CHANGES = (
             )
         ),
         effort="A",
+        signature=rises("resident_bytes"),
     ),
     Change(
         "redis.appendfsync",
@@ -94,7 +90,7 @@ REDIS_CHANGES = (
         "everysec",
         ReadBack(),
         "B",
-        signature=(Prediction("latency_p99", "down"),),
+        signature=falls("latency_p99"),
         workloads=WRITES,
     ),
     Change(
@@ -107,6 +103,6 @@ REDIS_CHANGES = (
         Every((ReadBack(), Counted({"off": {"active_defrag_hits": False}, "on": {}}))),
         "A",
         Dose("active_defrag_hits", "values moved per operation"),
-        signature=(Prediction("resident_bytes", "down"),),
+        signature=falls("resident_bytes"),
     ),
 )

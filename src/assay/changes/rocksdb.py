@@ -11,8 +11,9 @@ from __future__ import annotations
 import platform
 from types import MappingProxyType
 
-from assay.changes.declaration import Application, Build, Change, Dose, Level, Prediction
+from assay.changes.declaration import Application, Build, Change, Dose, Level
 from assay.changes.making import X86, number, part
+from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import (
     Counted,
     Every,
@@ -112,7 +113,7 @@ ROCKSDB_CHANGES = (
         ),
         "D",
         CHECKED,
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "rocksdb.checksum",
@@ -124,7 +125,7 @@ ROCKSDB_CHANGES = (
         on="crc32c",
         witness=ReadBack(),
         dose=CHECKED,
-        signature=(Prediction("cpu_per_operation", "up"),),
+        signature=rises("cpu_per_operation"),
     ),
     part(
         "rocksdb.verify_checksums",
@@ -142,7 +143,7 @@ ROCKSDB_CHANGES = (
         ),
         effort="A",
         dose=CHECKED,
-        signature=(Prediction("cpu_per_operation", "up"),),
+        signature=rises("cpu_per_operation"),
     ),
     part(
         "rocksdb.cache",
@@ -159,7 +160,7 @@ ROCKSDB_CHANGES = (
             )
         ),
         dose=Dose("block.cache.hit", "blocks found in the cache per operation"),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "rocksdb.row_cache",
@@ -171,7 +172,7 @@ ROCKSDB_CHANGES = (
         on="on",
         witness=Counted({"off": {"row.cache.hit": False}, "on": {"row.cache.hit": True}}),
         dose=Dose("row.cache.hit", "rows found in the cache per operation"),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "rocksdb.data_block_hash_index",
@@ -182,7 +183,7 @@ ROCKSDB_CHANGES = (
         off="off",
         on="on",
         witness=ReadBack(),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     Change(
         "rocksdb.memtable",
@@ -195,6 +196,7 @@ ROCKSDB_CHANGES = (
         Every((ReadBack(), LogSays("memtable_factory", MEMTABLES))),
         "B",
         Dose("number.keys.written", "keys written per operation"),
+        signature=stays(counted("number.keys.written")),
     ),
     part(
         "rocksdb.memtable_huge_pages",
@@ -216,7 +218,7 @@ ROCKSDB_CHANGES = (
             )
         ),
         dose=Dose("number.keys.written", "keys written per operation"),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "rocksdb.adaptive_mutex",
@@ -229,6 +231,7 @@ ROCKSDB_CHANGES = (
         witness=ReadBack(),
         effort="A",
         dose=WAITED,
+        signature=falls(counted("db.mutex.wait.micros")),
     ),
     part(
         "rocksdb.write_thread_adaptive_yield",
@@ -241,6 +244,7 @@ ROCKSDB_CHANGES = (
         witness=ReadBack(),
         effort="A",
         dose=Dose("write.other", "writes done by another thread per operation"),
+        signature=rises("cpu_per_operation"),
     ),
     Change(
         "rocksdb.wal",
@@ -258,7 +262,7 @@ ROCKSDB_CHANGES = (
         ),
         "B",
         Dose("wal.synced", "flushes of the log per operation"),
-        signature=(Prediction("latency_p50", "down"),),
+        signature=falls("latency_p50"),
     ),
     part(
         "rocksdb.unordered_write",
@@ -270,6 +274,7 @@ ROCKSDB_CHANGES = (
         on="on",
         witness=ReadBack(),
         effort="C",
+        signature=falls("latency_p50"),
     ),
     part(
         "rocksdb.pipelined_write",
@@ -282,6 +287,7 @@ ROCKSDB_CHANGES = (
         witness=ReadBack(),
         effort="A",
         dose=Dose("write.other", "writes done by another thread per operation"),
+        signature=falls("latency_p50"),
     ),
     number(
         "rocksdb.placebo",
@@ -291,5 +297,6 @@ ROCKSDB_CHANGES = (
         off=1000,
         on=1001,
         effort="A",
+        signature=stays("cpu_per_operation"),
     ),
 )

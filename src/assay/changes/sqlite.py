@@ -7,8 +7,9 @@ the nearest to several versions of a row: readers and the writer do not wait for
 
 from __future__ import annotations
 
-from assay.changes.declaration import Dose, Prediction
+from assay.changes.declaration import Dose
 from assay.changes.making import number, part, size
+from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import ReadBack
 
 SQLITE = frozenset({"sqlite"})
@@ -27,7 +28,7 @@ SQLITE_CHANGES = (
         on="wal",
         witness=ReadBack(),
         dose=Dose("busy.waits", "waits for the database's lock per operation"),
-        signature=(Prediction("throughput", "up"),),
+        signature=rises("throughput"),
     ),
     part(
         "sqlite.synchronous",
@@ -38,7 +39,7 @@ SQLITE_CHANGES = (
         off="full",
         on="normal",
         witness=ReadBack(),
-        signature=(Prediction("latency_p50", "down"),),
+        signature=falls("latency_p50"),
     ),
     size(
         "sqlite.mmap_size",
@@ -49,7 +50,7 @@ SQLITE_CHANGES = (
         on="256MiB",
         effort="A",
         dose=Dose("cache.misses", "pages not found in the cache per operation"),
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "sqlite.page_size",
@@ -61,6 +62,7 @@ SQLITE_CHANGES = (
         on="16384",
         witness=ReadBack(),
         effort="C",
+        signature=falls("cpu_per_operation"),
     ),
     number(
         "sqlite.cache_size",
@@ -71,6 +73,7 @@ SQLITE_CHANGES = (
         on=-64000,
         effort="A",
         dose=Dose("cache.misses", "pages not found in the cache per operation"),
+        signature=falls(counted("cache.misses")),
     ),
     part(
         "sqlite.locking_mode",
@@ -82,7 +85,7 @@ SQLITE_CHANGES = (
         on="exclusive",
         witness=ReadBack(),
         requires={"threads": (1,)},
-        signature=(Prediction("cpu_per_operation", "down"),),
+        signature=falls("cpu_per_operation"),
     ),
     part(
         "sqlite.temp_store",
@@ -94,6 +97,7 @@ SQLITE_CHANGES = (
         on="memory",
         witness=ReadBack(),
         effort="A",
+        signature=stays("cpu_per_operation"),
     ),
     number(
         "sqlite.placebo",
@@ -103,5 +107,6 @@ SQLITE_CHANGES = (
         off=0,
         on=1,
         effort="A",
+        signature=stays("cpu_per_operation"),
     ),
 )

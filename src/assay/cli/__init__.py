@@ -10,6 +10,7 @@ from assay._errors import AssayError
 from assay.cli import (
     audit,
     decide,
+    explain,
     host,
     inspect,
     list_,
@@ -44,6 +45,7 @@ for command in (
     pilot,
     show,
     report,
+    explain,
     verify,
     decide,
     load,

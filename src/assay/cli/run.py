@@ -13,6 +13,7 @@ from assay.api import default_folder
 from assay.bench import Watcher, prepare, require_no_pilot, run
 from assay.cli._building import building, say_builds
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.explain import explain
 from assay.host import host_facts, limits
 from assay.record import Bundle
 from assay.report import Plain, Terminal, verdict_lines
@@ -74,7 +75,7 @@ def _answer(bundle: Bundle, json: bool) -> None:
     if json:
         tell_json(verdicts.model_dump())
     else:
-        tell(verdict_lines(verdicts, bundle.plan))
+        tell(verdict_lines(verdicts, bundle.plan, explain(bundle)))
     path = bundle.write_report(report_html(bundle))
     story().print(f"bundle {bundle.folder}\nreport {path}", style="dim")
 

@@ -9,6 +9,7 @@ import typer
 from assay._errors import ExitCode, InputError
 from assay._parameters import nearest
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.explain import explain
 from assay.record import Bundle, RunRecord
 from assay.report import sysmon_lines, verdict_lines
 
@@ -34,7 +35,7 @@ def command(
     if json:
         tell_json(verdicts.model_dump())
     else:
-        tell(verdict_lines(verdicts, opened.plan))
+        tell(verdict_lines(verdicts, opened.plan, explain(opened)))
     return None
 
 

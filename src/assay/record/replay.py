@@ -20,14 +20,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 from assay._errors import AlteredError
+from assay.record.counting import observation
 from assay.record.run import RunRecord
 from assay.study import Plan, Slot, block_order
 from assay.verdict.confirming import Ruling
-from assay.verdict.latency import latency_count, saturated
-from assay.verdict.observed import Block, Observation, Seen
+from assay.verdict.observed import Block
 from assay.verdict.ruling import adjudicate
 from assay.verdict.sequence import extended
-from assay.verdict.steady import trend_of
 
 MAX_ATTEMPTS = 4
 """A block and three repetitions of it."""
@@ -143,7 +142,7 @@ class Replay:
             self.stop(f"{times}; the last time: {last.reason}")
 
     def _complete(self) -> None:
-        cells = {(r.case, r.arm): _observation(r) for r in self._kept if r.status == "ok"}
+        cells = {(r.case, r.arm): observation(r) for r in self._kept if r.status == "ok"}
         self.blocks.append(Block(cells, self._spent_s))
         self._attempt, self._cases, self._spent_s = 0, None, 0.0
         self._current, self._kept = [], []
@@ -198,17 +197,3 @@ class Replay:
             raise ValueError(why)
         self.extensions += 1
         self.ruling = adjudicate(self.plan, self.blocks, self.extensions)
-
-
-def _observation(record: RunRecord) -> Observation:
-    seen = {f: Seen(w.held, w.evidence) for f, w in record.witness.items()}
-    return Observation(
-        metrics=record.metrics,
-        witness=seen,
-        dose=record.dose,
-        latencies=latency_count(record.operations, record.latency_of),
-        latency_of=record.latency_of,
-        trend=trend_of(record.intervals),
-        saturated=saturated(record.health),
-        open_loop=record.health.get("asked_per_s") is not None,
-    )

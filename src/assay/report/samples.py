@@ -14,33 +14,10 @@ from typing import Any
 
 from assay._units import format_quantity
 from assay.metrics import metric
-from assay.record import RunRecord
+from assay.record import RunRecord, statuses
 from assay.study import SENTINEL, Plan
 
 EVIDENCE_SHOWN = 4
-
-
-def status_of(run: RunRecord, voided: set[tuple[int, int, str]], blocks: int) -> str:
-    """What became of a run: counts, void, failed, or aside.
-
-    Aside is a good run whose case was run again in its block, or whose block was not completed;
-    `voided` holds block, attempt and case of every void run.
-    """
-    if run.status != "ok":
-        return run.status
-    aside = (run.block, run.attempt, run.case) in voided or run.block >= blocks
-    return "aside" if aside else "counts"
-
-
-def statuses(runs: Sequence[RunRecord], blocks: int) -> list[str]:
-    """`status_of` every run; `blocks` complete blocks were judged."""
-    voided = {(r.block, r.attempt, r.case) for r in runs if r.status == "void"}
-    return [status_of(r, voided, blocks) for r in runs]
-
-
-def counting(runs: Sequence[RunRecord], blocks: int) -> list[RunRecord]:
-    """The runs that verdicts are made of."""
-    return [r for r, s in zip(runs, statuses(runs, blocks), strict=True) if s == "counts"]
 
 
 def axis_scale(largest: float, unit: str) -> tuple[float, str]:

@@ -86,6 +86,11 @@ def slow_runs(verdicts: Verdicts) -> list[Row]:
     return [r for r in verdicts.verdicts if r.contrast.kind == "stability"]
 
 
+def predictions(verdicts: Verdicts) -> list[Row]:
+    """What changes were to move, and what became of that."""
+    return [r for r in verdicts.verdicts if r.contrast.kind == "prediction"]
+
+
 def by_threads(plan: Plan, verdicts: Verdicts) -> list[Row]:
     """Of a scaling study: which configuration is faster at each number of threads."""
     if plan.scaling is None:
@@ -95,7 +100,7 @@ def by_threads(plan: Plan, verdicts: Verdicts) -> list[Row]:
 
 def other_leads(plan: Plan, verdicts: Verdicts) -> list[Row]:
     """What other metrics suggest; leads with a place of their own are not among them."""
-    apart = [*slow_runs(verdicts), *by_threads(plan, verdicts)]
+    apart = [*slow_runs(verdicts), *by_threads(plan, verdicts), *predictions(verdicts)]
     return [
         r
         for r in verdicts.verdicts

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay._units import format_percent
+from assay.explain import Explanation
 from assay.metrics import metric
 from assay.report.best import NAMES_SHOWN, best_lines, few, standing
+from assay.report.explained import cause, holds
 from assay.report.particulars import extension_text
 from assay.report.rows import changed_factors
 from assay.report.scaling import scaling_lines
@@ -52,8 +54,10 @@ MANY = 4
 EVIDENCE_SHOWN = 8
 
 
-def verdict_lines(verdicts: Verdicts, plan: Plan) -> list[Line]:
-    """The whole answer of a study, ready to print."""
+def verdict_lines(
+    verdicts: Verdicts, plan: Plan, explained: Sequence[Explanation] = ()
+) -> list[Line]:
+    """The whole answer of a study, ready to print, with the causes that are `explained`."""
     known = metric(verdicts.primary)
     none = f"; within {percent(plan.margin)} counts as no difference"
     about = f"{verdicts.primary} ({known.text}), against {verdicts.baseline}"
@@ -66,7 +70,7 @@ def verdict_lines(verdicts: Verdicts, plan: Plan) -> list[Line]:
     if told:
         lines += [Line(f"no verdict is valid: {told}", STYLES["invalid"]), Line("")]
     lines += screen_lines(plan, verdicts)
-    lines += _confirmed(plan, verdicts, told)
+    lines += _confirmed(plan, verdicts, told, explained)
     lines += scaling_lines(plan, verdicts)
     lines += _slow(verdicts, plan)
     lines += [] if told else _leads(plan, verdicts)
@@ -84,7 +88,9 @@ def uncounted_lines(plan: Plan) -> list[Line]:
 # verdicts
 
 
-def _confirmed(plan: Plan, verdicts: Verdicts, told: str) -> list[Line]:
+def _confirmed(
+    plan: Plan, verdicts: Verdicts, told: str, explained: Sequence[Explanation]
+) -> list[Line]:
     """Every section with its rows; effects that are no arm's only for all cases together."""
     rows = [r for r in primary(verdicts) if r.contrast.kind != "scaling"]
     several = len({r.case for r in rows}) > 1
@@ -92,7 +98,7 @@ def _confirmed(plan: Plan, verdicts: Verdicts, told: str) -> list[Line]:
     shown.sort(key=lambda r: r.case != main_case(plan))
     if not shown:
         return []
-    table = _Table(plan, shown, several, told)
+    table = _Table(plan, shown, several, told, explained)
     lines: list[Line] = []
     found = sections(plan, shown)
     for section in found:
@@ -114,7 +120,15 @@ def _heading(section: Section) -> str:
 class _Table:
     """Rows as lines, in columns that are as wide as the study needs."""
 
-    def __init__(self, plan: Plan, rows: Sequence[Row], several: bool, told: str) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        rows: Sequence[Row],
+        several: bool,
+        told: str,
+        explained: Sequence[Explanation],
+    ) -> None:
+        self.explained = {_compared(e.verdict): e for e in explained}
         self.plan, self.several, self.told = plan, several, told
         self.many = sum(is_arm(r) for r in rows) > MANY
         self.name_width = max(len(self._name(r)) for r in rows)
@@ -147,6 +161,9 @@ class _Table:
             lines.append(Line(f"    why      {reason}"))
         if not is_arm(row):
             return lines
+        found = self.explained.get(_compared(row))
+        if found is not None and (said := cause(found)):
+            lines.append(Line(f"    cause    {said}", "" if holds(found) else "yellow"))
         if doses and not self.many:
             lines.append(Line(f"    dose     {doses}"))
         if not (self.many and row.witness.held):
@@ -167,6 +184,10 @@ class _Table:
         lines = [Line(f"    witness  held: {t}", "dim") for t in list(seen)[:EVIDENCE_SHOWN]]
         more = len(seen) - EVIDENCE_SHOWN
         return lines + ([Line(f"    and {more} more, in the report", "dim")] if more > 0 else [])
+
+
+def _compared(row: Row) -> tuple[str, str, str]:
+    return row.case, row.arm, row.contrast.against
 
 
 # leads

@@ -12,20 +12,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay._errors import BundleError
+from assay.explain import explanations
 from assay.metrics import metric
-from assay.record import Bundle, RunRecord, replayed, verdicts_of
+from assay.record import (
+    Bundle,
+    RunRecord,
+    counting,
+    replayed,
+    statuses,
+    verdicts_of,
+)
 from assay.report import particulars
 from assay.report.answer import answer
 from assay.report.best import best_view
+from assay.report.explained import causes_view
 from assay.report.latency import latency_groups
 from assay.report.rows import forest, heading, leads, slow_rows, verdict_groups
 from assay.report.samples import (
-    counting,
     cpu_groups,
     metric_medians,
     not_counted,
     run_groups,
-    statuses,
     tally,
     witnesses,
 )
@@ -52,6 +59,7 @@ def view(bundle: Bundle) -> View:
         "screen": screen_view(plan, verdicts),
         "scaling": scaling_view(plan, verdicts),
         "verdicts": _verdict_section(plan, verdicts),
+        "causes": causes_view(plan, explanations(plan, runs, verdicts)),
         "slow": {"rows": slow_rows(plan, verdicts), "cases": len(plan.cases) > 1},
         "best": best_view(plan, verdicts),
         "forest": forest(plan, verdicts),

@@ -73,6 +73,7 @@ class FactorSection(Section):
     levels: dict[str, Any] | list[Any] | None = None
     absent: Literal["error", "skip"] = "error"
     effort: Effort | None = None
+    predicts: dict[str, Literal["up", "down", "same"]] | None = None
     requires: list[str] = []
     setting: str | None = None
     variable: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from assay.changes import Application, Change, Effort, Level
+from assay.changes import Application, Change, Direction, Effort, Level
 from assay.targets import Launch
 
 BASELINE = "baseline"
@@ -30,7 +30,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Factor:
-    """A change in a study. `levels` by the name used in the study; the first is off."""
+    """A change in a study. `levels` by the name used in the study; the first is off.
+
+    `predicts`: the study's own signature, in place of the change's.
+    """
 
     name: str
     change: Change
@@ -38,6 +41,13 @@ class Factor:
     effort: Effort
     absent: Literal["error", "skip"] = "error"
     requires: tuple[str, ...] = ()
+    predicts: Mapping[str, Direction] | None = None
+
+    def predicted(self, level: str) -> dict[str, Direction]:
+        """What a level should do to metrics, against off."""
+        if self.predicts is not None:
+            return dict(self.predicts)
+        return self.change.predicted(self.levels[self.off].name, self.levels[level].name)
 
     @property
     def off(self) -> str:
@@ -115,6 +125,12 @@ class Study:
     interval_s: float = 1.0
     counters: tuple[str, ...] = ()
     network: Network | None = None
+
+    @property
+    def predicted(self) -> tuple[str, ...]:
+        """Every metric that some level is to move, or to leave alone."""
+        every = [m for f in self.factors.values() for v in f.others for m in f.predicted(v)]
+        return tuple(dict.fromkeys(every))
 
     def application(self, arm: Arm, target: str) -> Application:
         """All that the arm's levels apply to a kind of target; ValueError if two set one thing."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from assay.changes import Direction
 from assay.study.designs import arms
 from assay.study.model import Study
 from assay.study.phases import PlannedScaling, PlannedScreen, planned_scaling, planned_screen
@@ -36,6 +37,10 @@ class PlannedFactor(Planned):
     levels: list[str]
     effort: str
     dose_unit: str | None
+    predicts: dict[str, dict[str, Direction]] = {}
+    """Of each level but the first: which way metrics should go, as measured, against the first."""
+    mechanism: str = ""
+    """The share of time in what the change would take away: a metric, or a family of them."""
 
 
 class PlannedArm(Planned):
@@ -254,6 +259,8 @@ def make_plan(
                 levels=list(f.levels),
                 effort=f.effort,
                 dose_unit=f.change.dose.unit if f.change.dose else None,
+                mechanism=f.change.mechanism,
+                predicts={v: found for v in f.others if (found := f.predicted(v))},
             )
             for f in study.factors.values()
         },

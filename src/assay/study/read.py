@@ -18,8 +18,8 @@ from typing import Any
 from assay._errors import InputError, Problem, StudyError
 from assay._parameters import Parameter, nearest
 from assay.changes import Level
-from assay.counters import GROUPS
-from assay.metrics import COUNTED, FAMILIES, metric, names
+from assay.counters import GROUPS, group_of
+from assay.metrics import COUNTED, OF_LOCKS, metric, names
 from assay.study import document as toml
 from assay.study.designs import arms, unmet
 from assay.study.factors import change_and_levels, key_at_fault
@@ -272,7 +272,9 @@ class _Reader:
                 self.wrong((*path, "change"), message, f"its part runs under {known}")
         effort = section.effort or change.effort
         requires = tuple(section.requires)
-        return Factor(section.name, change, levels, effort, section.absent, requires)
+        return Factor(
+            section.name, change, levels, effort, section.absent, requires, section.predicts
+        )
 
     def level_fits(
         self,
@@ -320,17 +322,20 @@ class _Reader:
         for path, name in keys:
             if name == file.measure.primary and path != ("measure", "primary"):
                 self.wrong(path, f"{name} is the primary metric already", "leave it out here")
-                continue
+        for index, factor in enumerate(file.factor):
+            predicted = set(factor.predicts or {}) - OF_LOCKS  # of which the largest member counts
+            keys += [(("factor", index, "predicts", name), name) for name in sorted(predicted)]
+        for path, name in keys:
             try:
                 metric(name)
             except ValueError as error:
                 self.wrong(path, str(error), f"metrics here: {', '.join(names(members))}")
                 continue
             lacks = uncounted(name, file.measure.counters)
-            if lacks:
+            if lacks and not _own_counter(path, name):
                 self.wrong(path, *lacks)
             base, _, member = name.partition(".")
-            if base in FAMILIES - {COUNTED} and member not in members:
+            if base in OF_LOCKS and member not in members:
                 message = f"{name}: this target counts no {member!r}{nearest(member, members)}"
                 self.wrong(path, message, f"it counts {', '.join(members)}")
 
@@ -484,6 +489,12 @@ class _Reader:
             )
             advice = f'write budget = "{need / SHARE:.0f}s" or more, or give warmup and window'
             self.wrong(("decide", "budget"), message, advice)
+
+
+def _own_counter(path: toml.Path, name: str) -> bool:
+    """Whether a signature speaks of a counter of the server's own, which needs no sampler."""
+    base, _, counter = name.partition(".")
+    return path[0] == "factor" and base == COUNTED and group_of(counter, list(GROUPS)) is None
 
 
 def _is_movable(target: Target) -> bool:

@@ -18,6 +18,7 @@ from assay.verdict.contrast import Contrast, series
 from assay.verdict.observed import Block, Table, suite_table, tables
 from assay.verdict.plan import PILOT_BLOCKS, plan_blocks
 from assay.verdict.plan import Plan as Size
+from assay.verdict.predicted import prediction_rows
 from assay.verdict.rows import SUITE, BestRow, ContrastRow, Row, ScalingRow, ScreenRow
 from assay.verdict.rule import Rule, Word
 from assay.verdict.secondary import suggest
@@ -109,6 +110,7 @@ def confirm(task: Task) -> Ruling:
         rows = [_unasked(row) for row in rows]
         rows += stability_rows(task.plan, task.blocks, {row.arm for row in rows})
         rows += _secondary(task)
+        rows += prediction_rows(task.plan, task.contrasts, task.blocks)
         best = ranked(task.plan, rows, field_.best()) if field_ is not None else None
     return Ruling(
         rows, size, live, finished, doubts(task.plan, task.blocks, values),

@@ -6,7 +6,14 @@ Python are one thing. The numbers in them are made by `ruling.py`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict
+
+from assay.changes import Direction
+
+Outcome = Literal["held", "not held", "unclear", "not measured"]
+"""What became of a prediction."""
 
 SUITE = "suite"
 """The case name of verdicts over all cases: the mean of the logs, per block."""
@@ -35,7 +42,11 @@ class WitnessRow(Frozen):
 
 
 class Row(Frozen):
-    """One verdict. Effects are fractions, up is better; None where nothing bounds them."""
+    """One verdict. Effects are fractions, up is better; None where nothing bounds them.
+
+    `predicted` and `outcome` are of rows of kind "prediction" only: which way the metric was to
+    go as measured, and what became of that.
+    """
 
     case: str
     contrast: ContrastRow
@@ -51,6 +62,8 @@ class Row(Frozen):
     dose: dict[str, float]
     witness: WitnessRow
     reason: str
+    predicted: Direction | None = None
+    outcome: Outcome | None = None
 
 
 class Absentee(Frozen):

@@ -1,0 +1,106 @@
+"""The time identity: throughput is CPU time used over CPU time per operation, and what these are.
+
+    throughput             = CPUs used / CPU time per operation
+    CPU time per operation = instructions per operation
+                             / (instructions per cycle x cycles per CPU second)
+
+so the log of a gain is a sum of logs, and each term says by which of them it came. What comes from
+more CPUs used, or from more cycles a second, is no gain of a change that makes work cheaper: the
+arms were not given the same machine. The second line needs a processor that counts.
+
+Source: the iron law of processor performance (Emer and Clark, ISCA 1984).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.explain.compared import Bounded, Comparison
+from assay.metrics import INSTRUCTIONS
+from assay.study import Plan
+
+NS = 1e9
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one factor of the identity gives to the gain, as a fraction; up is more throughput."""
+
+    name: str
+    gain: Bounded
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The terms of a gain. `elsewhere` names those that are surely larger than the margin and are
+    not work per operation: more CPUs used, or faster ones."""
+
+    terms: tuple[Term, ...]
+    elsewhere: tuple[str, ...]
+
+
+def cpus_used(metrics: Mapping[str, float]) -> float | None:
+    """CPU seconds a second."""
+    parts = metrics.get("throughput"), metrics.get("cpu_per_operation")
+    return parts[0] * parts[1] / NS if all(parts) else None
+
+
+def cpu_per_operation(metrics: Mapping[str, float]) -> float | None:
+    return metrics.get("cpu_per_operation")
+
+
+def instructions(metrics: Mapping[str, float]) -> float | None:
+    return metrics.get(INSTRUCTIONS)
+
+
+def per_cycle(metrics: Mapping[str, float]) -> float | None:
+    return metrics.get("instructions_per_cycle")
+
+
+def cycles_per_cpu_s(metrics: Mapping[str, float]) -> float | None:
+    """Cycles of the server's a CPU second: the clock that it really had."""
+    parts = instructions(metrics), per_cycle(metrics), cpu_per_operation(metrics)
+    return parts[0] / parts[1] / parts[2] * NS if all(parts) else None
+
+
+USED, CLOCK = "CPUs used", "cycles per CPU second"
+TERMS = (
+    (USED, cpus_used, 1),
+    ("CPU time per operation", cpu_per_operation, -1),
+)
+WITH_COUNTERS = (
+    (USED, cpus_used, 1),
+    ("instructions per operation", instructions, -1),
+    ("instructions per cycle", per_cycle, 1),
+    (CLOCK, cycles_per_cpu_s, 1),
+)
+
+
+def identity(plan: Plan, compared: Comparison) -> Identity | None:
+    """How a gain in throughput came about; None where CPU time was not measured."""
+    for wanted in (WITH_COUNTERS, TERMS):
+        logs = [(name, _log(compared, value, sign)) for name, value, sign in wanted]
+        if all(found is not None for _, found in logs):
+            margin = math.log1p(plan.margin)
+            apart = tuple(n for n, b in logs if n in (USED, CLOCK) and _beyond(b, margin))
+            return Identity(tuple(Term(name, _fraction(b)) for name, b in logs), apart)
+    return None
+
+
+def _log(compared: Comparison, value, sign: int) -> Bounded | None:
+    def ratio(mine: Mapping[str, float], other: Mapping[str, float]) -> float | None:
+        a, b = value(mine), value(other)
+        return sign * math.log(a / b) if a and b else None
+
+    return compared.over_blocks(ratio)
+
+
+def _beyond(logs: Bounded, margin: float) -> bool:
+    return logs.low is not None and (logs.low > margin or logs.high < -margin)
+
+
+def _fraction(logs: Bounded) -> Bounded:
+    low, high = (None if end is None else math.expm1(end) for end in (logs.low, logs.high))
+    return Bounded(math.expm1(logs.value), low, high)
