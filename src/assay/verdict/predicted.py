@@ -158,7 +158,7 @@ def _outcome(ask: Asked, judged: Judgement | None, blocks: Sequence[Block]) -> t
     if judged.word is Word.NO_DIFFERENCE:
         return ("held" if ask.direction == "same" else "not held"), "it did not move"
     if judged.word not in (Word.HELPS, Word.HURTS):
-        return "unclear", judged.reason
+        return "unclear", judged.reason.partition(";")[0]
     went = "up" if judged.word is Word.HELPS else "down"
     return ("held" if went == ask.direction else "not held"), f"it went {went}"
 
