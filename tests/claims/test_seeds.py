@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 import assay
 from assay._errors import InputError
-from assay.claims import Audited, Result, shipped_claims
+from assay.claims import Audited, AuditedRow, Result, shipped_claims
 from assay.cli import app
 
 ROOT = Path(__file__).parent.parent.parent
@@ -97,6 +98,7 @@ def test_the_command_prints_a_table_and_exits_1(tmp_path: Path) -> None:
     assert "wrong kind" in shown.stdout
     assert "\x1b" not in shown.stdout
     listed = json.loads(run("audit", "mariadb-arm", "--json").stdout)
+    TypeAdapter(list[AuditedRow]).validate_json(json.dumps(listed), strict=True)
     assert all(sorted(row) == KEYS for row in listed)
     doubtful = json.loads(run("audit", "--doubtful", "--json").stdout)
     assert {row["result"] for row in doubtful} == {"does not follow", "wrong kind"}

@@ -6,55 +6,7 @@ import pytest
 
 from assay._errors import InputError
 from assay.counters import Count, figures, models, read_perf_stat, totals
-
-BROADWELL = """\
-# started on Mon Mar  2 10:00:00 2026
-
-20000000000,,cycles,10000000000,100.00,2.000,GHz
-10000000000,,instructions,10000000000,100.00,0.50,insn per cycle
-300000000,,r0e08,10000000000,100.00,,
-60000000,,r0e49,10000000000,100.00,,
-40000000,,r0e85,10000000000,100.00,,
-6000000000,,r1008,10000000000,100.00,,
-1000000000,,r1049,10000000000,100.00,,
-1000000000,,r1085,10000000000,100.00,,
-"""
-DECK = """\
-20000000000,,cycles,10000000000,100.00,,
-444444444,,dTLB-load-misses,4444000000,44.44,,
-<not counted>,,r1008,0,0.00,,
-<not supported>,,r28bc,0,100.00,,
-"""
-SKYLAKE = """\
-     1.000123456,1000000,,cycles:u,1000000000,100.00,,
-     1.000123456,2000000,,instructions:u,1000000000,100.00,2.00,insn per cycle
-     1.000123456,1000,,"cpu/event=0x08,umask=0x0e/u",1000000000,100.00,,
-     2.000223456,3000000,,cycles:u,1000000000,100.00,,
-     2.000223456,2000000,,instructions:u,1000000000,100.00,0.67,insn per cycle
-     2.000223456,<not counted>,,"cpu/event=0x08,umask=0x0e/u",0,0.00,,
-""".replace('"', "")
-ZEN4 = """\
-CPU0,5000000,,cycles,1000000000,100.00,,
-CPU1,3000000,,cycles,1000000000,100.00,,
-CPU0,4000000,,ex_ret_instr,1000000000,100.00,,
-CPU1,4000000,,ex_ret_instr,1000000000,100.00,,
-CPU0,6000,,ls_l1_d_tlb_miss.all_l2_miss,1000000000,100.00,,
-CPU1,2000,,ls_l1_d_tlb_miss.all_l2_miss,1000000000,100.00,,
-"""
-NEOVERSE = """\
-2000000,,cpu_cycles,1000000000,100.00,,
-4000000,,inst_retired,1000000000,100.00,,
-8000,,dtlb_walk,1000000000,100.00,,
-400,,itlb_walk,1000000000,100.00,,
-1003.24,msec,task-clock,1003240000,100.00,0.999,CPUs utilized
-"""
-KUNPENG = """\
-2000000,,cycles,1000000000,100.00,,
-1000000,,instructions,1000000000,100.00,,
-30000,,r4c,1000000000,100.00,,
-10000,,l1d_tlb_refill_wr,1000000000,100.00,,
-2000,,iTLB-load-misses,500000000,50.00,,
-"""
+from perf_stat_samples import BROADWELL, DECK, KUNPENG, NEOVERSE, SKYLAKE, ZEN4
 
 
 def values(text: str) -> dict[str, float | None]:

@@ -13,6 +13,7 @@ import pytest
 
 import host_kit
 from assay._errors import InputError, MissingError, RestoreError
+from assay._journals import TRANSACTIONS
 from assay.host.transaction import (
     Plan,
     RefusedError,
@@ -26,7 +27,6 @@ from assay.host.transaction import (
     statuses,
     value_item,
 )
-from assay.host.transaction.journal import FOLDER
 
 DRIVER = Path(host_kit.__file__).with_name("host_driver.py")
 
@@ -200,7 +200,7 @@ def test_a_damaged_journal_is_said_and_not_guessed_at(tree: Tree) -> None:
     """Only its last line may be torn."""
     plan = host_kit.plan(tree)
     apply(plan, tree)
-    log = tree.place(FOLDER) / plan.id / "log"
+    log = tree.place(TRANSACTIONS) / plan.id / "log"
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join([*lines[:-1], lines[-1][:10]]))
     assert statuses(tree)[0].state == "applying"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 import assay
@@ -16,6 +17,7 @@ from assay._errors import CatalogueError, InputError
 from assay.cli import app
 from assay.price import (
     Price,
+    Priced,
     Ratio,
     find_price,
     of_arms,
@@ -251,5 +253,6 @@ def test_the_command_prints_figures_and_doubts(finished) -> None:
     listed = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     assert listed["saving"]["low"] <= listed["saving"]["value"] <= listed["saving"]["high"] < 1
     assert listed["currency"] == "USD"
+    TypeAdapter(Priced).validate_json(json.dumps(listed), strict=True)
     unknown = CliRunner().invoke(app, [*command[:2], "--machine", "bare-xeon-29"])
     assert (unknown.exit_code, "did you mean 'bare-xeon-28'" in unknown.stderr) == (2, True)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from typer.testing import CliRunner
 
 from assay.changes import CATALOGUE, GENERIC
 from assay.cli import app
-from assay.readiness import RULES, inspection
+from assay.readiness import RULES, InspectedFile, inspection
 from assay.study import shipped
 from readiness_kit import deb_bytes, message, site
 
@@ -99,6 +99,7 @@ def test_json_has_one_object_for_each_file(tmp_path: Path, census: Census) -> No
     (tmp_path / "t" / "x.c").write_text("int f(int *x) { return __sync_fetch_and_add(x, 1); }\n")
     code, out, _ = asked("--json", tmp_path / "t")
     told = {Path(file["path"]).name: file for file in json.loads(out)}
+    TypeAdapter(list[InspectedFile]).validate_json(out, strict=True)
     assert code == 1
     assert set(told) == {"a", "b", "x.c", ""}
     assert told["a"]["arch"] == "aarch64"

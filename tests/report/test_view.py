@@ -14,7 +14,8 @@ from assay.record import Bundle
 from assay.report import particulars
 from assay.report.latency import BEYOND, merge, quantiles
 from assay.report.samples import axis_scale, statuses
-from assay.report.view import view
+from assay.report.view import banners, view
+from assay.study.plan import PlannedCounters
 from fakes import FakeTarget, histogram
 
 # verdict rows and effects
@@ -69,6 +70,22 @@ def test_leads_are_apart_and_as_measured(samples: Made) -> None:
     assert cost["reading"] == "suggests better"
     sections = [s for g in said["verdicts"]["groups"] for s in g["sections"]]
     assert [r["label"] for s in sections for r in s["rows"]] == shown_once
+
+
+def test_what_could_not_be_counted_is_said_with_the_reason(samples: Made) -> None:
+    """The first thing that a reader of counters must know."""
+    bundle = samples.bundle("plain")
+    counters = PlannedCounters(groups=["psi"], absent={"energy": "no RAPL and no hwmon here"})
+    plan = bundle.plan.model_copy(update={"counters": counters})
+    (told,) = (b for b in banners(plan, bundle.verdicts(), True) if "energy" in b["title"])
+    assert told == {
+        "kind": "absent",
+        "title": "Not counted: energy",
+        "text": "no RAPL and no hwmon here",
+    }
+    assert not any(
+        "Not counted" in b["title"] for b in banners(bundle.plan, bundle.verdicts(), True)
+    )
 
 
 # runs

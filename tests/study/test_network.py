@@ -8,35 +8,11 @@ import pytest
 
 from assay._errors import StudyError
 from assay.study import Network, Study, arms, make_plan, read
+from study_kit import study_text
 
-STUDY = """
-name = "s"
-question = "q"
-[target]
-kind = "{target}"
-{settings}
-[workload]
-kind = "{workload}"
-[network]
-{network}
-[measure]
-primary = "throughput"
-warmup = "100ms"
-window = "300ms"
-[[factor]]
-name = "steering"
-change = "{change}"
-{levels}
-[design]
-kind = "one-at-a-time"
-[decide]
-smallest = "5%"
-margin = "5%"
-budget = "5min"
-"""
 REDIS = {
     "target": "redis",
-    "settings": "",
+    "factor": "steering",
     "workload": "redis-get",
     "network": 'hosts = "two"\nqueues = 2',
     "change": "host.rps",
@@ -44,8 +20,13 @@ REDIS = {
 }
 
 
+def text_of(**changed: str) -> str:
+    given = {**REDIS, **changed}
+    return study_text(parameters=f"[network]\n{given.pop('network')}", **given)
+
+
 def study(**changed: str) -> Study:
-    return read("s.toml", STUDY.format(**{**REDIS, **changed}), Path("."))
+    return read("s.toml", text_of(**changed), Path("."))
 
 
 def test_two_hosts_are_part_of_the_question_and_of_the_plan() -> None:
@@ -71,7 +52,7 @@ def test_levels_of_steering_reach_the_arms_by_their_words() -> None:
 
 def test_one_factor_is_another_setting_for_each_case() -> None:
     """Each case gets its own, and none of the other's."""
-    text = STUDY.format(**{**REDIS, "change": "host.pages", "levels": ""})
+    text = text_of(change="host.pages", levels="")
     cases = "".join(
         f'[[case]]\nname = "{kind}"\n[case.target]\nkind = "{kind}"\n'
         f'[case.workload]\nkind = "ycsb"\n'

@@ -8,43 +8,19 @@ import pytest
 
 from assay._errors import StudyError
 from assay.study.read import read
-
-STUDY = """
-name = "s"
-question = "q"
-[target]
-kind = "{target}"
-{settings}
-[workload]
-kind = "{workload}"
-{parameters}
-[measure]
-primary = "throughput"
-warmup = "1s"
-window = "1s"
-[[factor]]
-name = "pool"
-change = "{change}"
-{levels}
-[design]
-kind = "one-at-a-time"
-[decide]
-smallest = "5%"
-margin = "5%"
-budget = "30min"
-"""
+from study_kit import study_text
 
 
 def study(**changed: str) -> str:
     given = {
         "target": "mariadb",
-        "settings": "",
+        "factor": "pool",
         "workload": "tpcc",
         "parameters": "warehouses = 1",
         "change": "mariadb.buffer_pool_size",
         "levels": 'off = "35MiB"\non = "80M"',
     }
-    return STUDY.format(**{**given, **changed})
+    return study_text(**{**given, **changed})
 
 
 def mistakes(text: str) -> str:

@@ -8,10 +8,11 @@ whether one holds is found (`auditing`), never written down.
 from assay.claims.auditing import audit, audit_claim, read_claims, shipped_claims
 from assay.claims.file import read_claim
 from assay.claims.power import critique, smallest_visible
-from assay.claims.result import Audited, Result
+from assay.claims.result import Audited, AuditedRow, Result
 
 __all__ = [
     "Audited",
+    "AuditedRow",
     "Result",
     "audit",
     "audit_claim",

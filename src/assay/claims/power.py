@@ -15,9 +15,7 @@ of the t test from the noncentral t distribution.
 from __future__ import annotations
 
 import math
-
-from scipy.optimize import brentq
-from scipy.special import nctdtr, ndtri, stdtrit
+from statistics import NormalDist
 
 from assay.claims.model import Claim, Protocol
 
@@ -35,19 +33,16 @@ def smallest_visible(runs: int, noise: float, *, paired: bool, known: bool) -> f
     """
     error = noise * math.sqrt((1 if paired else 2) / runs)
     if known:
-        return float(error * (ndtri(1 - LEVEL / 2) + ndtri(POWER)))
+        normal = NormalDist()
+        return error * (normal.inv_cdf(1 - LEVEL / 2) + normal.inv_cdf(POWER))
     freedom = runs - 1 if paired else 2 * runs - 2
     if freedom < 1:
         return None
+    # Here, because few claims come to this, and all would wait for scipy.
+    from scipy.special import nctdtrinc, stdtrit
+
     critical = stdtrit(freedom, 1 - LEVEL / 2)
-
-    def lacking(shift: float) -> float:
-        return float(1 - nctdtr(freedom, shift, critical) - POWER)
-
-    high = 1.0  # grows, because the distribution is not a number where shifts are absurd
-    while lacking(high) < 0:
-        high *= 2
-    return float(error * brentq(lacking, 0.0, high, xtol=1e-6))
+    return float(error * nctdtrinc(freedom, 1 - POWER, critical))
 
 
 def critique(claim: Claim, protocol: Protocol) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.claims.interval import Interval
 from assay.claims.units import NUMBER, Unit
@@ -18,6 +18,22 @@ class Result(enum.StrEnum):
     NOT = "does not follow"
     UNCHECKED = "cannot be checked"
     WRONG_KIND = "wrong kind"
+
+
+@dataclass(frozen=True)
+class AuditedRow:
+    """One statement, as `assay audit --json` prints it; `recomputed` is [low, high] or null."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    claim: str
+    source: str
+    place: str
+    statement: str
+    stated: str
+    recomputed: list[float] | None
+    result: Result
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -44,13 +60,20 @@ class Audited:
         return self.result in (Result.NOT, Result.WRONG_KIND)
 
     def row(self) -> dict[str, Any]:
-        """As `assay audit --json` prints it."""
-        found = asdict(self)
-        design = found.pop("design")
-        found["recomputed"] = list(self.recomputed) if self.recomputed else None
-        found["result"] = str(self.result)
-        found["reason"] = f"{self.reason}. Design: {design}" if design else self.reason
-        return found
+        """As `assay audit --json` prints it: an AuditedRow."""
+        reason = f"{self.reason}. Design: {self.design}" if self.design else self.reason
+        return asdict(
+            AuditedRow(
+                claim=self.claim,
+                source=self.source,
+                place=self.place,
+                statement=self.statement,
+                stated=self.stated,
+                recomputed=list(self.recomputed) if self.recomputed else None,
+                result=self.result,
+                reason=reason,
+            )
+        )
 
     def recomputed_text(self) -> str:
         """The interval for people; "" where there is none."""

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import typer
 
-from assay._errors import AssayError
-from assay.cli import (
-    audit,
-    decide,
-    explain,
-    host,
-    inspect,
-    list_,
-    load,
-    pilot,
-    price,
-    report,
-    run,
-    serve,
-    show,
-    verify,
-)
-from assay.cli._output import complain, story
-from assay.host.transaction import recover
-from assay.host.tree import Tree
-from assay.targets import TARGETS
-from assay.targets.served.attached_settings import restore_abandoned
-from assay.targets.served.target import ServedTarget
+from assay import _journals
+from assay.cli._commands import COMMANDS, Commands
+
+__all__ = ["COMMANDS", "app", "main"]
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -40,37 +23,29 @@ app = typer.Typer(
     "needed is missing here; 4 the measurement is void; 5 the host could not be restored; "
     "130 interrupted, what was done is kept.",
 )
-for command in (
-    run,
-    pilot,
-    show,
-    report,
-    explain,
-    verify,
-    decide,
-    load,
-    serve,
-    list_,
-    host,
-    inspect,
-    price,
-    audit,
-):
-    command.register(app)
+
+
+def _show_version(wanted: bool) -> None:
+    """Print it and exit, before anything else is done."""
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"assay {version('assay')}")
+        raise typer.Exit
 
 
 @app.callback()
-def _put_in_order() -> None:
+def _put_in_order(
+    version: bool = typer.Option(
+        False, "--version", is_eager=True, callback=_show_version, help="Print the version."
+    ),
+) -> None:
     """What a killed `assay` left of its changes to this host or a running server is taken back
     first; where that fails it is said, and tried again next time."""
-    kinds = {t.kind: t.adapter.attachable for t in TARGETS.values() if isinstance(t, ServedTarget)}
-    try:
-        for found in recover(Tree()):
-            story().print(f"taken back: host transaction {found.name}, which was cut short or over")
-        for line in restore_abandoned({k: a for k, a in kinds.items() if a is not None}):
-            story().print(line, style="dim")
-    except AssayError as error:
-        complain(error.message, error.next_step)
+    if any(Path(_journals.TRANSACTIONS).glob("*")) or any(_journals.attached().glob("*.json")):
+        from assay.cli._recovery import take_back
+
+        take_back()
 
 
 def main() -> None:

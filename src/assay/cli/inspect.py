@@ -22,7 +22,6 @@ from assay.readiness import (
 )
 from assay.readiness import baseline as baselines
 from assay.report.inspection import finding_pages, inspection_lines
-from assay.report.inspection_html import inspection_html
 
 PATHS_ARGUMENT = typer.Argument(
     ..., help="ELF files, static libraries, folders, source trees, .deb, .rpm, .whl, tar archives."
@@ -107,6 +106,9 @@ def _write(
     if sarif is not None:
         texts[sarif] = json_.dumps(sarif_log(found, _version(), baseline), indent=1) + "\n"
     if html is not None:
+        # Here, because the page's templates are imported with what fills those of bundles.
+        from assay.report.inspection_html import inspection_html
+
         texts[html] = inspection_html(found, title)
     for path, text in texts.items():
         try:

@@ -43,7 +43,7 @@ def command(
     found = of_bundles(opened, Bundle.open(other), arm) if other else of_arms(opened, arm)
     answer = worth(found.ratio, first, second, found.doubts)
     if json:
-        tell_json({"of": found.title, **answer.model()})
+        tell_json(answer.model(found.title))
     else:
         tell(worth_lines(found.title, answer))
     return None

@@ -5,6 +5,7 @@ from assay.counters.derived import Figure, figures
 from assay.counters.groups import GROUPS, Asked, Group, asked, group_of, why_absent
 from assay.counters.models import Model, model_here, model_of, models
 from assay.counters.perf_stat import Count, read_perf_stat, totals
+from assay.counters.recorded import Recording, recording
 from assay.counters.window import Counted, Counting, probe
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Figure",
     "Group",
     "Model",
+    "Recording",
     "asked",
     "callgrind",
     "figures",
@@ -25,6 +27,7 @@ __all__ = [
     "models",
     "probe",
     "read_perf_stat",
+    "recording",
     "totals",
     "why_absent",
 ]

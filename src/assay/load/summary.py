@@ -10,7 +10,7 @@ from assay._units import format_quantity
 from assay.bench.guard import client_limits
 from assay.native import Health, Interval, Ready, Result
 from assay.report.latency import merge
-from assay.report.wording import Line
+from assay.report.line import Line
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 

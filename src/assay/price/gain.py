@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from assay._errors import InputError
 from assay.price.catalogue import Price
@@ -74,9 +74,18 @@ class Worth:
     per_price_b: float | None
     doubts: tuple[str, ...]
 
-    def model(self) -> dict[str, Any]:
-        """As `assay price --json` prints it."""
-        return asdict(self)
+    def model(self, of: str) -> dict[str, Any]:
+        """As `assay price --json` prints it: a Priced. `of` says what the ratio is of."""
+        return {"of": of, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Priced(Worth):
+    """A worth with what was measured, in words."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    of: str
 
 
 def worth(

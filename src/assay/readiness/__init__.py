@@ -4,7 +4,7 @@
 of a source tree. Rules are functions of these; each finding names the study that would measure it.
 """
 
-from assay.readiness.as_json import as_json
+from assay.readiness.as_json import InspectedFile, as_json
 from assay.readiness.finding import Finding, Rule
 from assay.readiness.inspection import Inspection, Report, inspect
 from assay.readiness.machine import Machine, machine_from, saved_machine
@@ -17,6 +17,7 @@ RULES: tuple[Rule, ...] = (*BINARY_RULES, *SOURCE_RULES)
 __all__ = [
     "RULES",
     "Finding",
+    "InspectedFile",
     "Inspection",
     "Machine",
     "Report",

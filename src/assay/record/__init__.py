@@ -1,10 +1,24 @@
 """What a study leaves behind: the bundle, its runs, and their replay."""
 
-from assay.record.bundle import Bundle, require_free
-from assay.record.counting import counted_blocks, counting, statuses
-from assay.record.replay import Replay, Step
-from assay.record.run import RunRecord, WitnessRecord
-from assay.record.verify import differences, replayed, verdicts_of
+from typing import TYPE_CHECKING
+
+from assay._lazy import lazily
+
+if TYPE_CHECKING:
+    from assay.record.bundle import Bundle, require_free
+    from assay.record.counted import counted_blocks, counting, statuses
+    from assay.record.replay import Replay, Step
+    from assay.record.run import RunRecord, WitnessRecord
+    from assay.record.verify import differences, replayed, verdicts_of
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    bundle="Bundle require_free",
+    counted="counted_blocks counting statuses",
+    replay="Replay Step",
+    run="RunRecord WitnessRecord",
+    verify="differences replayed verdicts_of",
+)
 
 __all__ = [
     "Bundle",

@@ -20,7 +20,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from assay._errors import AlteredError
-from assay.record.counting import observation
+from assay.record.counted import observation
 from assay.record.run import RunRecord
 from assay.study import Plan, Slot, block_order
 from assay.verdict.confirming import Ruling

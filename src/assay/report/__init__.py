@@ -1,8 +1,23 @@
 """What people look at: lines of text, the live display, and the HTML report."""
 
-from assay.report.live import Plain, Terminal
-from assay.report.pilot import pilot_lines
-from assay.report.sysmon import sysmon_lines
-from assay.report.text import Line, verdict_lines
+from typing import TYPE_CHECKING
+
+from assay._lazy import lazily
+
+if TYPE_CHECKING:
+    from assay.report.line import Line
+    from assay.report.live import Plain, Terminal
+    from assay.report.pilot import pilot_lines
+    from assay.report.sysmon import sysmon_lines
+    from assay.report.text import verdict_lines
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    line="Line",
+    live="Plain Terminal",
+    pilot="pilot_lines",
+    sysmon="sysmon_lines",
+    text="verdict_lines",
+)
 
 __all__ = ["Line", "Plain", "Terminal", "pilot_lines", "sysmon_lines", "verdict_lines"]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from rich.cells import cell_len
 
-from assay.report.wording import STYLES, Line
+from assay.report.line import Line
+from assay.report.wording import STYLES
 from assay.verdict import Decision, Verdict
 
 HEAD = ("arm", "median", "change, + is better", "estimate", "verdict", "blocks")

@@ -11,7 +11,8 @@ from typing import Any
 from assay._units import format_percent
 from assay.explain import Bound, Explanation, Identity, Limit
 from assay.explain.compared import Bounded
-from assay.report.wording import STYLES, Line, as_measured, estimate, interval, listed
+from assay.report.line import Line
+from assay.report.wording import STYLES, as_measured, estimate, interval, listed
 from assay.study import Plan
 from assay.verdict.predicted import FLOOR
 from assay.verdict.rows import Row

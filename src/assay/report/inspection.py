@@ -7,7 +7,7 @@ from itertools import groupby
 
 from assay.readiness import Finding, Inspection, Report
 from assay.readiness.census import Image
-from assay.report.wording import Line
+from assay.report.line import Line
 
 STYLES = {"S1": "red", "S2": "yellow", "S3": "", "I": "dim"}
 SHOWN_OF_A_RULE = 6

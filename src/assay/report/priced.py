@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay._units import format_percent
 from assay.price import Bounds, Worth
-from assay.report.wording import Line
+from assay.report.line import Line
 
 
 def worth_lines(title: str, found: Worth) -> Iterator[Line]:

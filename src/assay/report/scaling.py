@@ -15,12 +15,12 @@ import numpy as np
 
 from assay._units import format_quantity
 from assay.metrics import metric
+from assay.report.line import Line
 from assay.report.rows import heading, verdict_row
 from assay.report.samples import axis_scale
 from assay.report.sections import by_threads, primary
 from assay.report.wording import (
     STYLES,
-    Line,
     as_measured,
     estimate,
     interval,

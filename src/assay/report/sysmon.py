@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from assay._units import format_duration
 from assay.record import RunRecord
-from assay.report.wording import Line
+from assay.report.line import Line
 from assay.study import Plan
 
 LOCK_CLASSES = {

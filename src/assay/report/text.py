@@ -15,6 +15,7 @@ from assay.explain import Explanation
 from assay.metrics import metric
 from assay.report.best import NAMES_SHOWN, best_lines, few, standing
 from assay.report.explained import cause, holds
+from assay.report.line import Line
 from assay.report.particulars import extension_text
 from assay.report.rows import changed_factors
 from assay.report.scaling import scaling_lines
@@ -33,7 +34,6 @@ from assay.report.sections import (
 )
 from assay.report.wording import (
     STYLES,
-    Line,
     as_measured,
     estimate,
     interval,

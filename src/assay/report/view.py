@@ -122,6 +122,8 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, st
     for absent in verdicts.absent:
         title = f"Left out: {absent.factor} = {absent.level}"
         found.append(("absent", title, absent.why))
+    for name, why in plan.counters.absent.items():
+        found.append(("absent", f"Not counted: {name}", why))
     said = [f"case {case} ran on a stand-in: {text}" for case, text in stand_ins.items()]
     found += [("warning", "Warning", w) for w in verdicts.warnings if w not in said]
     return [{"kind": kind, "title": title, "text": text} for kind, title, text in found]

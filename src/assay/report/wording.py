@@ -8,7 +8,6 @@ leads are told as measured, because a reader looks at a latency and expects less
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from assay._units import format_percent
 from assay.metrics import metric
@@ -22,14 +21,6 @@ STYLES: Mapping[str, str] = {
     "undecided": "yellow",
     "invalid": "bold magenta",
 }
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of text and the style that a terminal may give it."""
-
-    text: str
-    style: str = ""
 
 
 def listed(names: Iterable[str], last_word: str = "and") -> str:

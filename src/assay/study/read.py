@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from assay import _document as toml
 from assay._errors import InputError, Problem, StudyError
 from assay._parameters import Parameter, nearest
 from assay.changes import Level
 from assay.counters import GROUPS, group_of
 from assay.metrics import COUNTED, OF_LOCKS, metric, names
-from assay.study import document as toml
 from assay.study.designs import arms, unmet
 from assay.study.factors import change_and_levels, key_at_fault
 from assay.study.file import (

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay._document import Path
 from assay.counters import GROUPS, group_of
 from assay.metrics import COUNTED, GROUPS_OF
-from assay.study.document import Path
 from assay.study.file import DesignSection
 from assay.study.model import SENTINEL, Factor, Study
 

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from assay._errors import InputError, RestoreError
+from assay._journals import TRANSACTIONS
 from assay.host.transaction.plan import Plan
 from assay.host.tree import Tree, sync_folder
-
-FOLDER = "/var/lib/assay/txn"
 
 Event = dict[str, Any]
 
@@ -39,7 +38,7 @@ class Journal:
         cls, tree: Tree, plan: Plan, after_write: Callable[[], None] | None = None
     ) -> Journal:
         """A new one, with its plan; InputError if the plan was applied before."""
-        folder = tree.place(FOLDER) / plan.id
+        folder = tree.place(TRANSACTIONS) / plan.id
         try:
             folder.mkdir(parents=True)
         except FileExistsError as error:
@@ -54,7 +53,7 @@ class Journal:
     @classmethod
     def open(cls, tree: Tree, name: str, after_write: Callable[[], None] | None = None) -> Journal:
         """One that is there; RestoreError if its plan cannot be read."""
-        folder = tree.place(FOLDER) / name
+        folder = tree.place(TRANSACTIONS) / name
         try:
             plan = Plan.parse((folder / "plan.json").read_text())
         except (OSError, ValueError) as error:
@@ -106,7 +105,7 @@ class Journal:
 
 def journals(tree: Tree) -> list[str]:
     """The names of all transactions, the oldest first."""
-    folder = tree.place(FOLDER)
+    folder = tree.place(TRANSACTIONS)
     if not folder.is_dir():
         return []
     return sorted(p.name for p in folder.iterdir() if (p / "plan.json").is_file())

@@ -18,15 +18,10 @@ from typing import Any
 from assay._address import parse_url
 from assay._digest import digest
 from assay._errors import AssayError, InputError, RestoreError, RunError
+from assay._journals import attached
 from assay.targets.served.attach import PATIENCE_S, Attachable, Attachment
 
 IsSame = Callable[[str], bool]
-
-
-def folder() -> Path:
-    """Where journals are."""
-    kept = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(kept).expanduser() / "assay" / "attached"
 
 
 @dataclass
@@ -44,7 +39,7 @@ class Changed:
     @property
     def path(self) -> Path:
         target = parse_url(self.given["attach"], {})
-        return folder() / f"{digest(f'{target} {target.database}'.encode())[:32]}.json"
+        return attached() / f"{digest(f'{target} {target.database}'.encode())[:32]}.json"
 
     def write(self) -> None:
         """On the disk before anything is changed. InputError while another `assay` has it."""
@@ -95,7 +90,7 @@ def _began(pid: int) -> str:
 def abandoned() -> list[Changed]:
     """What processes have changed that are gone."""
     found = []
-    for path in sorted(folder().glob("*.json")):
+    for path in sorted(attached().glob("*.json")):
         if _owner(path) is None:
             kept = json.loads(path.read_text())
             found.append(Changed(kept["kind"], kept["given"], kept["dynamic"], kept["fixed"]))

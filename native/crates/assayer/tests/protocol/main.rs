@@ -5,6 +5,7 @@
 //! `ASSAY_CAPTURE=1 cargo test --release -p assayer --test protocol` captures the examples anew.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
+mod images;
 mod libraries;
 mod load;
 #[path = "../support/mod.rs"]
@@ -13,6 +14,7 @@ mod types;
 
 use std::path::PathBuf;
 
+use images::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{Outcome, run};

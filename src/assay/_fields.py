@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from assay._document import Document, Path
 from assay._errors import Problem
 from assay._parameters import nearest
-from assay.study.document import Document, Path
 
 REQUIRED: Any = object()
 """Stands for a default where there is none."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from assay._document import parse
 from assay._errors import StudyError
-from assay.study.document import parse
 
 TEXT = """name = "x"
 
