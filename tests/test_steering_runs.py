@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -166,17 +167,46 @@ def test_masks_and_pins_of_two_hosts_are_in_force_and_witnessed(tmp_path: Path, 
     assert received["both"] > 10 * received["bound"]
 
 
-def test_pages_of_every_kind_are_had_for_a_run_and_given_back(tmp_path: Path, as_before) -> None:
-    """By the embedded engine, without a pool of this machine's own."""
-    text = HEAD.format(window="100ms") + (
-        '[target]\nkind = "engine"\n[workload]\nkind = "ycsb"\nrecords = 20000\nfields = 1\n'
-    )
+PAGED = {
+    "engine": 'kind = "engine"\n[workload]\nkind = "ycsb"\nrecords = 20000\nfields = 1\n',
+    "chase": 'kind = "micro"\nthreads = 1\n[workload]\nkind = "chase"\nbytes = "16MiB"\n',
+    "rocksdb": 'kind = "rocksdb"\n[workload]\nkind = "ycsb"\nmix = "c"\nrecords = 20000\n',
+}
+
+
+@pytest.mark.parametrize("target", PAGED)
+def test_pages_of_every_kind_are_had_for_a_run_and_given_back(
+    tmp_path: Path, as_before, target: str
+) -> None:
+    """Without a pool of this machine's own."""
+    text = HEAD.format(window="100ms") + f"[target]\n{PAGED[target]}"
     text += factor("pages", "host.pages", 'levels = ["4k", "thp", "2m"]')
     text += arm("thp", pages="thp") + arm("2m", pages="2m")
     found = some(tmp_path, text, 3)
     for run in found.values():
         assert run["witness"]["pages"]["held"], run["witness"]
     assert "pages of 2097152" in found["2m"]["witness"]["pages"]["evidence"]
+
+
+def test_pages_of_a_gibibyte_are_witnessed_or_left_out_with_the_reason(
+    tmp_path: Path, as_before
+) -> None:
+    """Whether memory has such a piece is known when it is tried."""
+    text = HEAD.format(window="100ms") + f"[target]\n{PAGED['chase']}"
+    text += factor("pages", "host.pages", 'levels = ["4k", "1g"]', 'absent = "skip"')
+    text += arm("giant", pages="1g")
+    (tmp_path / "s.toml").write_text(text)
+    bundle = tmp_path / "bundle"
+    process = assay("run", tmp_path / "s.toml", "--out", bundle, "--seed", "3")
+    until(lambda: process.poll() is not None or "giant" in {r["arm"] for r in runs(bundle)})
+    process.send_signal(signal.SIGINT)
+    _, story = process.communicate(timeout=60)
+    giants = [r for r in runs(bundle) if r["arm"] == "giant"]
+    if not giants:
+        assert re.search("1 GiB|1024 MiB|1048576kB", story.decode()), story.decode()
+        return
+    assert giants[0]["witness"]["pages"]["held"], giants[0]["witness"]
+    assert "pages of 1073741824" in giants[0]["witness"]["pages"]["evidence"]
 
 
 def test_killed_in_the_middle_the_next_command_brings_everything_back(

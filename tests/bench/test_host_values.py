@@ -10,7 +10,8 @@ import host_kit
 from assay._errors import MissingError, RestoreError
 from assay.bench.host_values import check_values, in_force, shown
 from assay.changes import generic_change
-from assay.host.transaction import statuses
+from assay.host.transaction import statuses, steps
+from assay.host.transaction.plan import Item
 from assay.host.tree import Tree
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -33,6 +34,22 @@ def test_values_are_in_force_in_the_block_and_as_before_after_it(tree: Tree) -> 
     with in_force(VALUES, tree):
         assert tree.read("/proc/sys/vm/swappiness") == "10\n"
         assert all(told["holds"] for told in shown(VALUES, tree).values())
+    assert host_kit.shown(tree) == before
+    assert statuses(tree) == []
+
+
+def test_no_journal_stays_of_values_that_were_stopped_while_they_were_written(
+    tree: Tree, monkeypatch
+) -> None:
+    """Ctrl-C while a pool grows: nothing is in force, and nothing waits for the next command."""
+    before = host_kit.shown(tree)
+
+    def put(tree: Tree, item: Item) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(steps, "put", put)
+    with pytest.raises(KeyboardInterrupt), in_force(VALUES, tree):
+        raise AssertionError("the block does not begin")
     assert host_kit.shown(tree) == before
     assert statuses(tree) == []
 

@@ -39,7 +39,8 @@ def evidence(kind: str, target: str) -> dict[str, Any]:
     application = made.application.of(target)
     host = {key: {"is": value, "holds": True} for key, value in application.host.items()}
     read = {**application.settings, "pool_bytes": GIB}
-    return {"host": host, "read_back": read, "memory": memory(kind)}
+    environ = dict(application.env)
+    return {"host": host, "read_back": read, "memory": memory(kind), "environ": environ}
 
 
 def judged(kind: str, target: str, shown: dict[str, Any]) -> bool:
@@ -48,7 +49,7 @@ def judged(kind: str, target: str, shown: dict[str, Any]) -> bool:
     return change.witness.judge(made.name, applied_values(made, "pages", target), shown).held
 
 
-@pytest.mark.parametrize("target", ["mariadb", "postgresql"])
+@pytest.mark.parametrize("target", ["mariadb", "postgresql", "rocksdb"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_page_is_told_from_each_other(kind: str, target: str) -> None:
     """With everything as it should be but the pages."""
@@ -84,6 +85,27 @@ def test_one_level_is_something_else_for_each_target() -> None:
     assert made.of("engine").settings == {"pages": "hugetlb-2m"}
     assert SHMEM not in made.of("mariadb").host
     assert made.of("redis").settings == {}
+
+
+def test_malloc_asks_for_pages_and_nothing_else_of_it_differs() -> None:
+    """Its policy is the one under which asking is of use; how its heaps grow is alike."""
+    levels = {k: find("host.pages", "rocksdb").level(k).application.of("rocksdb") for k in KINDS}
+    asked = {kind: made.env["GLIBC_TUNABLES"] for kind, made in levels.items()}
+    assert asked["thp"] == "glibc.malloc.hugetlb=1"
+    assert asked["2m"] == "glibc.malloc.hugetlb=2097152"
+    assert {k: made.host[THP] for k, made in levels.items()} == {
+        kind: "madvise" if kind == "thp" else "never" for kind in KINDS
+    }
+    rest = [{n: v for n, v in m.env.items() if n != "GLIBC_TUNABLES"} for m in levels.values()]
+    assert all(env == rest[0] and env for env in rest)
+
+
+def test_an_environment_that_the_process_has_not_is_not_believed() -> None:
+    """Nor is one that was not read."""
+    shown = evidence("thp", "rocksdb")
+    assert judged("thp", "rocksdb", shown)
+    assert not judged("thp", "rocksdb", {**shown, "environ": {}})
+    assert not judged("thp", "rocksdb", {k: v for k, v in shown.items() if k != "environ"})
 
 
 def test_what_two_factors_set_for_one_target_is_found() -> None:

@@ -119,6 +119,22 @@ def test_a_value_that_is_refused_brings_back_all_before_it(tree: Tree) -> None:
     assert statuses(tree)[0].state == "rolled-back"
 
 
+@pytest.mark.parametrize("lines", range(2, 20))
+def test_a_user_who_stops_it_while_it_applies_finds_all_as_before(tree: Tree, lines: int) -> None:
+    """After each line of the journal in turn, without a further command."""
+    before, plan, written = host_kit.shown(tree), host_kit.plan(tree), []
+
+    def stop() -> None:
+        written.append(1)
+        if len(written) == lines:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        apply(plan, tree, after_write=stop)
+    assert host_kit.shown(tree) == before
+    assert [found.state for found in statuses(tree)] == ["rolled-back"]
+
+
 def test_a_pool_that_is_not_granted_in_full_is_refused(tree: Tree) -> None:
     """Asked is not obtained."""
 

@@ -32,6 +32,8 @@ def launch(kind: str, workload: str, **settings: Any) -> Launch:
         parameters |= {"records": 2000, "fields": 2}
     if workload == "aggregate":
         parameters |= {"rows": 1000}
+    if workload == "chase":
+        parameters |= {"bytes": 8 << 20}
     if workload == "tpcc":
         parameters |= {"scale": "small", "warehouses": 1}
     if workload == "trade-desk":
@@ -115,6 +117,7 @@ CASES = [
     ("micro", "order", "micro.memory_order", ["relaxed", "acq-rel", "seq-cst"]),
     ("micro", "counters", "micro.stride", [8, 16, 32, 64, 128, 256]),
     ("micro", "atomic", "micro.atomics", ATOMICS_HERE),
+    ("micro", "chase", "engine.pages", ["4k", "thp"]),
     ("micro", "call", "micro.call", here("micro.call")),
     ("micro", "unaligned", "micro.alignment", here("micro.alignment")),
     ("micro", "timer", "micro.timer", here("micro.timer")),
@@ -266,6 +269,32 @@ def test_hugetlb_is_witnessed_where_it_can_be_had_and_refused_elsewhere(
     assert not judge("engine.pages", "4k", evidence)
     assert not judge("engine.pages", "thp", evidence)
     assert measured.counters["huge_bytes"] > 0
+
+
+def test_a_chase_is_on_pages_of_a_pool_where_it_can_be_had(
+    filled_pool: bool, tmp_path: Path
+) -> None:
+    """Of which it asks for what it goes through, and no more."""
+    made = launch("micro", "chase", pages="hugetlb-2m")
+    assert TARGETS["micro"].huge_bytes(made, 2 << 20) == 8 << 20
+    assert TARGETS["micro"].huge_bytes(made, 1 << 30) == 1 << 30
+    if not filled_pool:
+        with pytest.raises(MissingError):
+            TARGETS["micro"].check(made)
+        return
+    measured, evidence = run("micro", made, tmp_path)
+    assert judge("engine.pages", "hugetlb-2m", evidence)
+    assert not judge("engine.pages", "4k", evidence)
+    assert evidence["memory"]["private_hugetlb_bytes"] == 8 << 20
+    assert measured.counters["huge_bytes"] == 8 << 20
+
+
+@pytest.mark.parametrize("given", [{"stride": 96}, {"bytes": 8192, "stride": 8192}])
+def test_a_chase_that_has_no_places_is_refused_by_name(given: dict[str, int]) -> None:
+    """Lines are whole, and one place is no chase."""
+    made = launch("micro", "chase")
+    with pytest.raises(InputError, match=r"workload\.(stride|bytes)"):
+        TARGETS["micro"].check(replace(made, parameters={**made.parameters, **given}))
 
 
 def refusal(kind: str, made: Launch) -> MissingError | None:

@@ -94,6 +94,18 @@ def test_memtables_want_huge_pages_that_are_there() -> None:
         rocksdb().check(stored_launch(memtable_huge_page_size=3 << 20))
 
 
+def test_a_pool_has_room_for_the_cache_and_what_else_malloc_gives() -> None:
+    """It grows with what is set. Pages of 1 GiB no heap of a thread could have."""
+    small, large = stored_launch(cache_bytes="32MiB"), stored_launch(cache_bytes="1GiB")
+    page = 2 << 20
+    grown = rocksdb().huge_bytes(large, page) - rocksdb().huge_bytes(small, page)
+    assert grown == (1 << 30) - (32 << 20)
+    assert rocksdb().huge_bytes(small, page) % page == 0
+    assert rocksdb().huge_bytes(small, page) > 160 << 20
+    with pytest.raises(MissingError, match="eight while it makes it"):
+        rocksdb().huge_bytes(small, 1 << 30)
+
+
 @pytest.mark.parametrize(
     ("change", "level", "other", "mix"),
     [

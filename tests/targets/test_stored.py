@@ -16,7 +16,9 @@ from assay import native
 from assay._digest import file_digest
 from assay._errors import InputError, MissingError, RunError
 from assay.changes.witness import Executable
+from assay.targets.embedded import process_evidence
 from assay.targets.served.target import AnySetting
+from assay.targets.stored import server as stored_server
 from served_kit import left_in, own_folders
 from store_kit import Pretended, shared_library
 
@@ -62,6 +64,22 @@ def test_what_was_measured_is_the_whole_process(pretended: Pretended, tmp_path: 
     assert evidence["memory"]["private_hugetlb_bytes"] == 0
     assert evidence["log"] == {"Fast CRC32 supported": "Not supported on x86"}
     assert "assay: reset" in (tmp_path / "log").read_text()
+
+
+def test_an_environment_that_was_looked_at_too_early_is_looked_at_again(
+    pretended: Pretended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Just after exec the kernel shows an empty one."""
+    looks = []
+
+    def look(pid: int, watched: tuple[str, ...]) -> dict:
+        looks.append(pid)
+        return process_evidence(pid, watched if len(looks) > 1 else ())
+
+    monkeypatch.setattr(stored_server, "process_evidence", look)
+    launch = replace(pretended.launch(), env={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"})
+    _, _, evidence = run(pretended, launch, tmp_path / "log")
+    assert evidence["environ"] == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"}
 
 
 def test_the_library_is_told_by_what_the_process_has_loaded(

@@ -39,7 +39,7 @@ def in_force(values: Mapping[str, str], host: Tree = HOST) -> Iterator[None]:
         return
     try:
         found = apply(plan, host, owner=os.getpid())
-    except MissingError:
+    except (MissingError, KeyboardInterrupt):
         forget(host, plan.id)
         raise
     try:

@@ -12,11 +12,13 @@ from types import MappingProxyType
 
 from assay.changes.declaration import NUMA, Application, Change, Dose, Level, Signature
 from assay.changes.signature import counted, falls, rises, stays
-from assay.changes.witness import Every, HostShows, OfKeys, PageKinds, ReadBack
+from assay.changes.witness import Environ, Every, HostShows, OfKeys, PageKinds, ReadBack
 from assay.metrics import INSTRUCTIONS
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 SHMEM = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+TUNABLES = "GLIBC_TUNABLES"
+HEAPS = {"MALLOC_TOP_PAD_": str(64 << 20), "MALLOC_MMAP_THRESHOLD_": str(2 << 20)}
 SWAPPINESS = "vm.swappiness"
 POOL = "pool"
 """The word for a pool of huge pages, which is grown for the run."""
@@ -89,25 +91,43 @@ def _pages(kind: str) -> Level:
     pool = kind in KINDS
     thp = "always" if kind == "thp" else "never"
     switch = "on" if pool else "off"
-    engine = {"pages": f"hugetlb-{kind}" if pool else kind}
+    policy = {THP: thp}
+    engine = Application({"pages": f"hugetlb-{kind}" if pool else kind}, host=policy)
     postgresql = {"huge_pages": switch}
     if pool:
         postgresql["huge_page_size"] = {"2m": "2MB", "1g": "1GB"}[kind]
     targets = {
-        "engine": Application(engine),
-        "micro": Application(engine),
-        "mariadb": Application({"large_pages": switch.upper()}),
-        "postgresql": Application(postgresql, host={SHMEM: thp}),
+        "engine": engine,
+        "micro": engine,
+        "mariadb": Application({"large_pages": switch.upper()}, host=policy),
+        "postgresql": Application(postgresql, host={**policy, SHMEM: thp}),
+        "rocksdb": _of_malloc(kind),
     }
     steer = {POOL: kind} if pool else {}
-    return Level(kind, Application(host={THP: thp}, steer=steer, of_target=targets))
+    return Level(kind, Application(steer=steer, of_target=targets))
+
+
+def _of_malloc(kind: str) -> Application:
+    """Of a process whose memory is glibc's malloc's (2.35 and later), by its tunables.
+
+    It asks for transparent pages (1) or takes those of a pool, by their size. Asking is what the
+    policy `madvise` is for: with `always`, malloc leaves it to the kernel. At each level alike a
+    heap is made as large as it can get, because one that grows by base pages holds little else,
+    and what malloc would map by itself in base pages (from 128 KiB on) comes from heaps too. These
+    two are variables of their own: glibc cuts a list of tunables into pieces where a witness reads.
+    """
+    asks = {"4k": 0, "thp": 1}.get(kind) or KINDS.get(kind, 0)
+    env = {TUNABLES: f"glibc.malloc.hugetlb={asks}", **HEAPS}
+    return Application(env=env, host={THP: "madvise" if kind == "thp" else "never"})
 
 
 _HOST_KEYS = frozenset({THP, SHMEM})
+_ENV_KEYS = frozenset({TUNABLES, *HEAPS})
 _PAGES_SEEN = Every(
     (
         OfKeys(_HOST_KEYS, HostShows()),
-        OfKeys(_HOST_KEYS | {POOL}, ReadBack(), others=True),
+        OfKeys(_ENV_KEYS, Environ()),
+        OfKeys(_HOST_KEYS | _ENV_KEYS | {POOL}, ReadBack(), others=True),
         PageKinds(KINDS, frozenset({"thp"})),
     )
 )
@@ -117,7 +137,7 @@ HOST_CHANGES = (
         "host.pages",
         "memory of a server in base pages, transparent huge pages, or pages of a pool of 2 MiB or "
         "1 GiB, which is grown before it starts and given back after",
-        frozenset({"engine", "micro", "mariadb", "postgresql"}),
+        frozenset({"engine", "micro", "mariadb", "postgresql", "rocksdb"}),
         MappingProxyType({kind: _pages(kind) for kind in ("4k", "thp", "2m", "1g")}),
         "4k",
         "2m",

@@ -315,14 +315,18 @@ class Every:
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
         answers = [w.judge(level, applied, evidence) for w in self.witnesses]
         failed = next((a for a in answers if not a.held), None)
-        return failed or Held(True, "; ".join(a.evidence for a in answers))
+        return failed or Held(True, "; ".join(a.evidence for a in answers if a.evidence))
 
 
 @dataclass(frozen=True)
 class Environ:
-    """The environment of the running process holds the variable, or lacks it."""
+    """The environment of the running process holds the variable, or lacks it.
+
+    A level that sets none has nothing to show."""
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        if not applied:
+            return Held(True, "")
         seen = evidence.get("environ")
         if seen is None:
             return Held(False, "the environment of the process was not read")

@@ -82,6 +82,8 @@ class EmbeddedTarget:
     def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
         """A guess; whether it was enough the process itself says."""
         parameters = launch.parameters
+        if "bytes" in parameters:  # its only mapping, and all of it
+            return -(-parameters["bytes"] // page_bytes) * page_bytes
         volume = math.prod(parameters.get(n, 1) for n in ("records", "fields", "field_bytes"))
         tables = parameters.get("records", 0) * INDEX_BYTES
         mappings = launch.settings.get("threads", 1) + MAPPINGS

@@ -111,6 +111,7 @@ MICRO = EmbeddedTarget(
         "order",
         "counters",
         "call",
+        "chase",
         "unaligned",
         "timer",
         "hash",

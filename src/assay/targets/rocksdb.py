@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from assay._errors import MissingError
 from assay._parameters import Parameter
 from assay.builds.rocksdb import CHECKSUM
 from assay.targets.pools import lacking_pages
@@ -68,6 +69,17 @@ an option `assayer store` judges."""
 MEMTABLE_BYTES = 64 << 20
 """What a memtable holds by default before it is written out."""
 
+MEMTABLES = 2
+"""Memtables that there are at once: one that is filled, and one that is written out."""
+
+HEAP_BYTES = 16 << 20
+"""What glibc takes from a pool of 2 MiB pages for a heap while it makes it; it keeps half."""
+HEAPS = 8
+"""Heaps that are about half full: of threads that load, flush, compact and count."""
+FURTHER_BYTES = 128 << 20
+"""All else that the process has from malloc, a look at all records after the window included, and
+what glibc takes at once for its first heap."""
+
 PASSING = frozenset(
     {
         "adaptive_readahead",
@@ -123,6 +135,24 @@ class RocksDB(Store):
     def is_same(self, setting: Parameter, given: Any, reported: Any) -> bool:
         has_parts = any(mark in str(given) for mark in PARTS)
         return has_parts or super().is_same(setting, given, reported)
+
+    def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int:
+        """A guess of all that malloc gives it; what falls short glibc takes from base pages, which
+        the witness tells."""
+        if page_bytes > HEAP_BYTES:
+            raise MissingError(
+                "RocksDB's memory is malloc's, and glibc asks for four pages of 1 GiB for the heap "
+                "of each thread, eight while it makes it",
+                next_step="leave 1g out",
+            )
+        sizes = {"cache_bytes": 32 << 20, "row_cache_bytes": 0, "write_buffer_size": MEMTABLE_BYTES}
+        cache, rows, memtable = (
+            int(quantity(settings.get(name, default), BYTES) or 0)
+            for name, default in sizes.items()
+        )
+        heaps = (HEAPS + settings.get("threads", 2)) * HEAP_BYTES
+        whole = cache + rows + MEMTABLES * memtable + heaps + FURTHER_BYTES
+        return -(-whole // page_bytes) * page_bytes
 
     def lacks(self, settings: Mapping[str, Any]) -> tuple[str, str] | None:
         """Huge pages for a memtable: RocksDB would go on without, and say nothing."""

@@ -9,6 +9,7 @@ from assay.workloads.http import HTTP_GET, HTTP_PROXY
 from assay.workloads.micro import (
     ATOMIC,
     CALL,
+    CHASE,
     COMPRESS,
     COUNTERS,
     CRC32C,
@@ -25,7 +26,8 @@ from assay.workloads.tpcc import TPCC
 from assay.workloads.trade_desk import TRADE_DESK
 from assay.workloads.ycsb import YCSB
 
-_MICRO = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, UNALIGNED, TIMER, HASH, COMPRESS, SIMD)
+_ONE = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, CHASE, UNALIGNED, TIMER)
+_MICRO = (*_ONE, HASH, COMPRESS, SIMD)
 _SIMPLE = (REDIS_GET, REDIS_SET, HTTP_GET, HTTP_PROXY)
 _ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, HITS, HITS_UPLOAD, *OLTP, *_SIMPLE, *_MICRO)
 WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})

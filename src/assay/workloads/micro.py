@@ -85,6 +85,34 @@ CALL = Workload(
     parameters=by_name(()),
 )
 
+CHASE = Workload(
+    kind="chase",
+    text="each thread follows addresses through memory, in an order without a pattern: what a load "
+    "costs that waits for the one before it, its page walk included; one operation is one load",
+    parameters=by_name(
+        (
+            Parameter(
+                "bytes",
+                "size",
+                "the memory gone through, which all threads share; 256 MiB are 65,536 base pages, "
+                "many more than a second TLB holds",
+                256 << 20,
+                low=1 << 10,
+                high=1 << 37,
+            ),
+            Parameter(
+                "stride",
+                "count",
+                "bytes from a place to the next: 64 has one in each line, 4096 one in each base "
+                "page, so that the lines fit a cache and the pages no TLB",
+                64,
+                low=64,
+                high=1 << 30,
+            ),
+        )
+    ),
+)
+
 UNALIGNED = Workload(
     kind="unaligned",
     text="each thread loads eight bytes, in turn from four pages; one operation is one load",

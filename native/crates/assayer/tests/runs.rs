@@ -192,6 +192,28 @@ fn counters_lie_as_far_apart_as_asked_for() {
     assert_eq!(error["kind"], "usage");
 }
 
+#[test]
+fn a_chase_goes_through_what_was_asked_for_on_the_pages_asked_for() {
+    for (bytes, stride) in [(1 << 20, 64), (8 << 20, 4096)] {
+        let workload = json!({"kind": "chase", "bytes": bytes, "stride": stride});
+        let request = short(json!({"workload": workload, "threads": 2}));
+        let (manifest, result) = measured("micro", &request);
+        assert_eq!(manifest["places"], bytes / stride);
+        assert_eq!(manifest["chase_stride_bytes"], stride);
+        assert!(manifest["memory"]["bytes"].as_u64().unwrap() >= bytes);
+        assert_eq!(
+            (&result["ran"][0]["role"], &manifest["pages"]),
+            (&json!("chase"), &json!("4k"))
+        );
+    }
+    for workload in [json!({"stride": 32}), json!({"stride": 100}), json!({"bytes": 64})] {
+        let mut workload = workload;
+        workload["kind"] = "chase".into();
+        let error = run("micro", &json!({"workload": workload})).only("error").clone();
+        assert_eq!(error["kind"], "usage");
+    }
+}
+
 /// Every choice of a part runs and is named, or is missing with exit code 3.
 #[test]
 fn every_choice_of_every_small_kind_runs_or_is_missing() {

@@ -13,6 +13,7 @@
 pub mod arch;
 pub mod atomics;
 pub mod calls;
+pub mod chase;
 pub mod clock;
 pub mod codecs;
 pub mod counters;

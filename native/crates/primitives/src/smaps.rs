@@ -1,7 +1,8 @@
 //! What the kernel really gave one mapping: /proc/self/smaps for an address range.
 //!
 //! Asking for huge pages proves nothing; `AnonHugePages`, `Private_Hugetlb` and `KernelPageSize` of
-//! the very mapping do (proc_pid_smaps(5)).
+//! the very mapping do (proc_pid_smaps(5)). Linux 6.18 lists a page of 1 GiB that one process alone
+//! has mapped privately under `Shared_Hugetlb` now and then, so pages of a pool are both together.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ pub struct Mapped {
     pub bytes: u64,
     /// Bytes backed by transparent huge pages.
     pub anon_huge_bytes: u64,
-    /// Bytes backed by the huge page pool.
+    /// Bytes backed by the huge page pool, whether the kernel calls them private or shared.
     pub private_hugetlb_bytes: u64,
     /// The smallest page size the kernel states for any of the mappings; 0 without one.
     pub kernel_page_bytes: u64,
@@ -34,6 +35,34 @@ pub fn read(range: Range<usize>) -> std::io::Result<Mapped> {
     Ok(parse(&std::fs::read_to_string("/proc/self/smaps")?, range))
 }
 
+/// What this process has touched of memory without a file, wherever it lies: its heap, first of all.
+/// `bytes` are such bytes; `kernel_page_bytes` is the largest page of a pool among them, else the
+/// smallest page of all.
+pub fn touched() -> std::io::Result<Mapped> {
+    Ok(parse_touched(&std::fs::read_to_string("/proc/self/smaps")?))
+}
+
+fn parse_touched(text: &str) -> Mapped {
+    let mut total = Mapped::default();
+    let (mut page, mut of_pool) = (0, 0);
+    for (name, bytes) in text.lines().filter_map(field) {
+        add(&mut total, name, bytes);
+        match name {
+            "KernelPageSize" => page = bytes,
+            "Anonymous" => total.bytes += bytes,
+            "Private_Hugetlb" | "Shared_Hugetlb" => {
+                total.bytes += bytes;
+                of_pool = if bytes > 0 { page.max(of_pool) } else { of_pool };
+            }
+            _ => {}
+        }
+    }
+    if of_pool > 0 {
+        total.kernel_page_bytes = of_pool;
+    }
+    total
+}
+
 fn parse(text: &str, range: Range<usize>) -> Mapped {
     let mut total = Mapped::default();
     let mut is_inside = false;
@@ -53,7 +82,7 @@ fn parse(text: &str, range: Range<usize>) -> Mapped {
 fn add(total: &mut Mapped, name: &str, bytes: u64) {
     match name {
         "AnonHugePages" => total.anon_huge_bytes += bytes,
-        "Private_Hugetlb" => total.private_hugetlb_bytes += bytes,
+        "Private_Hugetlb" | "Shared_Hugetlb" => total.private_hugetlb_bytes += bytes,
         "KernelPageSize" if total.kernel_page_bytes == 0 => total.kernel_page_bytes = bytes,
         "KernelPageSize" => total.kernel_page_bytes = total.kernel_page_bytes.min(bytes),
         _ => {}
@@ -91,5 +120,27 @@ mod tests {
         assert_eq!(second.private_hugetlb_bytes, 2 << 20);
         assert_eq!(second.kernel_page_bytes, 2 << 20);
         assert_eq!(parse(TEXT, 0..4096), Mapped::default());
+    }
+
+    #[test]
+    fn a_page_of_a_pool_counts_under_either_name() {
+        let text = TEXT.replace("Private_Hugetlb:    2048", "Shared_Hugetlb:     2048");
+        let range = 0x7f00_0040_0000..0x7f00_0060_0000;
+        assert_eq!(parse(&text, range.clone()), parse(TEXT, range));
+        assert_eq!(parse_touched(&text), parse_touched(TEXT));
+    }
+
+    #[test]
+    fn of_a_whole_process_counts_what_was_touched_and_is_no_file() {
+        let file = "55d000000000-55d000400000 r--p 00000000 fe:00 7 /usr/bin/x\n\
+            Size:               4096 kB\nKernelPageSize:        4 kB\nAnonymous:            12 kB\n\
+            AnonHugePages:         0 kB\nPrivate_Hugetlb:       0 kB\n";
+        let text =
+            TEXT.replace("AnonHugePages:      2048", "Anonymous: 2048 kB\nAnonHugePages: 2048");
+        let found = parse_touched(&format!("{file}{text}"));
+        assert_eq!(found.bytes, (4 << 20) + (12 << 10));
+        assert_eq!((found.anon_huge_bytes, found.private_hugetlb_bytes), (2 << 20, 2 << 20));
+        assert_eq!(found.kernel_page_bytes, 2 << 20, "of the pool's pages, not of the heap's");
+        assert_eq!(parse_touched(file).kernel_page_bytes, 4096);
     }
 }

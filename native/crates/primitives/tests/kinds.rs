@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use assay_primitives::calls::{self, Call, Targets};
+use assay_primitives::chase::{Chase, LINE_BYTES, assay_chase};
 use assay_primitives::codecs::{Codec, Compression, compress, decompress};
 use assay_primitives::hashes::{self, Hash};
 use assay_primitives::simd::{Simd, SimdFunction, SimdWork};
@@ -48,6 +49,61 @@ fn loads_lie_where_their_alignment_says_and_read_what_is_there() {
         // SAFETY: the pages are alive.
         let sum = unsafe { assay_unaligned_load(pages.start(alignment), 9) };
         assert_eq!(sum, Pages::expected(alignment, 9), "{alignment:?}");
+    }
+}
+
+/// Numbers without a pattern, of `noise`.
+fn below() -> impl FnMut(u64) -> u64 {
+    let mut bytes = noise(1 << 20).into_iter();
+    move |bound| {
+        let word: Vec<u8> = bytes.by_ref().take(4).collect();
+        u64::from(u32::from_le_bytes(word.try_into().unwrap())) % bound
+    }
+}
+
+/// The twin follows the addresses by itself: each place once, and nothing outside.
+#[test]
+fn a_chase_comes_to_every_place_once_on_a_line_of_its_own() {
+    for stride in [64, 128, 4096, 1 << 16] {
+        let bytes = 64 * stride;
+        let arena = Arena::new(bytes, PageMode::Small).unwrap();
+        let chase = Chase::new(&arena, bytes, stride, below()).unwrap();
+        assert_eq!(chase.places(), 64);
+        let first = chase.place(0);
+        let (mut place, mut seen) = (first, std::collections::BTreeSet::new());
+        for step in 0..64 {
+            // SAFETY: the places are alive.
+            assert!(unsafe { chase.leads(first, step, place) }, "{step} steps at {stride}");
+            let offset = place.addr() - first.addr();
+            assert!(offset < bytes && place.addr().is_multiple_of(LINE_BYTES), "{offset}");
+            assert!(seen.insert(offset / stride), "twice at {offset}");
+            // SAFETY: as above.
+            place = unsafe { assay_chase(place, 1) };
+        }
+        assert_eq!((seen.len(), place), (64, first));
+        // SAFETY: as above.
+        unsafe {
+            assert_eq!(assay_chase(first, 640_007), assay_chase(first, 7));
+            assert!(!chase.leads(first, 8, assay_chase(first, 7)));
+        }
+    }
+}
+
+#[test]
+fn places_apart_by_pages_do_not_all_lie_in_one_set_of_a_cache() {
+    let (stride, bytes) = (4096, 128 * 4096);
+    let arena = Arena::new(bytes, PageMode::Small).unwrap();
+    let chase = Chase::new(&arena, bytes, stride, below()).unwrap();
+    let lines: std::collections::BTreeSet<usize> =
+        (0..128).map(|number| chase.place(number).addr() % 4096 / 64).collect();
+    assert_eq!(lines.len(), 64, "all lines of a page are used");
+}
+
+#[test]
+fn a_chase_that_cannot_be_is_refused() {
+    let arena = Arena::new(1 << 20, PageMode::Small).unwrap();
+    for (bytes, stride) in [(1 << 20, 0), (1 << 20, 32), (1 << 20, 96), (64, 64), (1 << 30, 64)] {
+        assert!(Chase::new(&arena, bytes, stride, below()).is_none(), "{bytes} by {stride}");
     }
 }
 

@@ -123,8 +123,8 @@ def apply(
 
     With `lease_s` it is to be rolled back after so many seconds unless it is confirmed; with
     `owner`, a PID, when that process has ended. If one item is not taken all are brought back, and
-    its error says so. InputError if the host is not as the plan found it; MissingError names the
-    right that is missing; nothing was written then.
+    its error says so; so they are at Ctrl-C. InputError if the host is not as the plan found it;
+    MissingError names the right that is missing; nothing was written then.
     """
     with locked(tree):
         _refuse_unfinished(tree)
@@ -141,6 +141,10 @@ def apply(
             raise MissingError(
                 f"{error.message}; all else was brought back", next_step=error.next_step
             ) from error
+        except KeyboardInterrupt:
+            # A pool may take seconds to grow.
+            _roll_back(journal, tree)
+            raise
         until = None if lease_s is None else time.time() + lease_s
         journal.write("applied", until=until)
         return status(journal)

@@ -49,10 +49,14 @@ class StoredServer:
             self._left.close()
             raise
         self._messages = self._said(self._session)
-        # At once: a short run may be over before anybody looks again. If it has ended already,
-        # its messages say why.
+        # At once: a short run may be over before anybody looks again.
+        self._look()
+
+    def _look(self) -> None:
+        """What /proc says of the process; if it has ended, what was seen before stays."""
         with suppress(OSError):
-            self._process = process_evidence(self._session.process.pid, tuple(launch.env))
+            watched = tuple(self._launch.env)
+            self._process = process_evidence(self._session.process.pid, watched)
 
     @contextmanager
     def _started(self) -> Iterator[native.Session]:
@@ -76,6 +80,7 @@ class StoredServer:
         if message is None:
             raise RunError(f"{self._target.kind} ended before it was ready")
         self._times["start_s"] = time.monotonic() - self._begun
+        self._look()  # the first time its environment may not have been in place
         manifest = message.manifest
         reported = {**manifest["settings"]}
         wrong = self._target.differing(self._launch, self._library, reported)

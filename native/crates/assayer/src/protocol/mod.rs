@@ -182,6 +182,9 @@
 //!   `stride` bytes apart: 8, 16, 32, 64, 128 or 256. `checksum_ok`: they add up.
 //! * `{"kind": "call"}`: one call of a small function, by `call`: `inlined`, `direct`, `pointer`,
 //!   `dyn` (a virtual table).
+//! * `{"kind": "chase", "bytes": 268435456, "stride": 64}`: one load, whose address is what the load
+//!   before it read. Places lie `stride` bytes apart (a multiple of 64), in a random cycle through all
+//!   of them, which all threads go through. `checksum_ok`: every 64 loads led as far as they had to.
 //! * `{"kind": "unaligned"}`: one load of eight bytes, by `alignment`: `aligned`, `within-line`,
 //!   `across-line`, `across-page`.
 //! * `{"kind": "timer"}`: one reading of the time, by `timer`: `clock-gettime`, `instant`; x86-64's
@@ -200,7 +203,8 @@
 //!
 //! The manifest has the four of the hint, `lock`, `elision`, `elision_retries`, `htm`, `spin_limit`, `padding` and `lock_stride_bytes` for
 //! `lock`, `crc32c` for `crc32c`, the part that shapes the kind for the others (and
-//! `counter_stride_bytes` from addresses, `load_offset_bytes` in a page of 4 KiB, `zstd_level`,
+//! `counter_stride_bytes` from addresses, `load_offset_bytes` in a page of 4 KiB, `chase_stride_bytes` and
+//! `places`, `zstd_level`,
 //! `compression_ratio` of the first thread's buffer), and for all `pages`, `repeat_every`, `threads`, `cpus`,
 //! `memory`, `clock`, `load_s`. `state.records` is the number of operations carried out, warm-up
 //! and repetitions included.
@@ -315,7 +319,8 @@
 //! supported`; SQLite's `source_id` and `compile_options`). `counters` has RocksDB's tickers without
 //! `rocksdb.`, and of histograms in which something was counted `NAME.count` and `NAME.sum`; SQLite's
 //! `cache.hits`, `cache.misses`, `cache.writes`, `cache.spills`, and `busy.waits`, `busy.slept_ms`
-//! (locks that were waited for) and `busy.retries`. `memory` is of the whole process. `server` as of
+//! (locks that were waited for) and `busy.retries`. `memory` is of the whole process: `bytes` that were
+//! touched and are no file's, `kernel_page_bytes` of a pool's pages if there are any. `server` as of
 //! `load` is this process, background threads included. `state` is of all records after the window,
 //! with `faults`; a failed operation ends the run, and a library that aborts is "failed".
 //!

@@ -183,6 +183,7 @@ micro_manifests! {
     OrderManifest { order: String, }
     CountersManifest { stride: u64, counter_stride_bytes: u64, }
     CallManifest { call: String, }
+    ChaseManifest { chase_stride_bytes: u64, places: u64, }
     UnalignedManifest { alignment: String, load_offset_bytes: u64, }
     TimerManifest { timer: String, }
     HashManifest { hash: String, }

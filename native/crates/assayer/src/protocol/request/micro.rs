@@ -114,6 +114,7 @@ pub enum MicroWorkload {
     Order(OrderWorkload),
     Counters(NoParameters),
     Call(NoParameters),
+    Chase(ChaseWorkload),
     Unaligned(NoParameters),
     Timer(NoParameters),
     Hash(BufferWorkload),
@@ -192,6 +193,20 @@ impl Default for OrderWorkload {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
+
+/// Dependent loads through a cycle of places.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChaseWorkload {
+    pub bytes: usize,
+    pub stride: usize,
+}
+
+impl Default for ChaseWorkload {
+    fn default() -> Self {
+        Self { bytes: 256 << 20, stride: 64 }
+    }
+}
 
 /// Something over a buffer.
 #[derive(Clone, Debug, Deserialize)]

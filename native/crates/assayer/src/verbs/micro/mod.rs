@@ -3,6 +3,7 @@
 mod atomic;
 mod buffers;
 mod call;
+mod chase;
 mod compress;
 mod counters;
 mod crc32c;
@@ -33,6 +34,7 @@ pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
         MicroWorkload::Order(workload) => order::run(&request, workload, output),
         MicroWorkload::Counters(_) => counters::run(&request, output),
         MicroWorkload::Call(_) => call::run(&request, output),
+        MicroWorkload::Chase(workload) => chase::run(&request, workload, output),
         MicroWorkload::Unaligned(_) => unaligned::run(&request, output),
         MicroWorkload::Timer(_) => timer::run(&request, output),
         MicroWorkload::Hash(workload) => hash::run(&request, workload, output),

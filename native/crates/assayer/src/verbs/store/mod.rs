@@ -138,7 +138,7 @@ fn build_id(library: &Path) -> Option<String> {
 
 /// Looks at all records while the store's memory is as it was in the window.
 fn ending(store: &dyn Store, plan: &Plan) -> Result<Ending, Failure> {
-    let memory = smaps::read(0..usize::MAX).ok();
+    let memory = smaps::touched().ok();
     let shape = Shape::of(plan.parameters());
     let found = look_through(store, shape, plan.keys().readable())?;
     let state = State {

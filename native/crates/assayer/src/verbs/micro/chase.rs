@@ -1,0 +1,91 @@
+//! Loads that depend on each other, through memory on pages of a chosen kind.
+
+use assay_primitives::Arena;
+use assay_primitives::chase::{Chase, LINE_BYTES, PLACES_MAX, Place, assay_chase};
+use assay_workload::random::Random;
+use serde_json::Value;
+
+use super::frame::{self, Kind, SHORT, Share};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::protocol::request::{ChaseWorkload, MicroRequest};
+
+/// What the cycle's random numbers are for, among those of a seed.
+const PURPOSE: u64 = 0xC4A5E;
+
+/// Runs the workload. All threads go through the same cycle, from places that lie apart.
+pub fn run(
+    request: &MicroRequest,
+    workload: &ChaseWorkload,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let ChaseWorkload { bytes, stride } = *workload;
+    check(bytes, stride)?;
+    frame::run(request, output, |schedule| {
+        let arena = Arena::new(bytes, request.parts.pages)?;
+        let mut random = Random::new(schedule.seed, PURPOSE);
+        let chase = Chase::new(&arena, bytes, stride, |bound| random.below(bound))
+            .ok_or_else(|| anyhow::anyhow!("the arena has no room for {bytes} bytes"))?;
+        Ok(ChaseKind { chase, stride, threads: schedule.threads, arena })
+    })
+}
+
+fn check(bytes: usize, stride: usize) -> Result<(), Failure> {
+    if stride < LINE_BYTES || !stride.is_multiple_of(LINE_BYTES) {
+        let message = format!("workload.stride is {stride}: a multiple of {LINE_BYTES}");
+        return Err(Failure::usage(message));
+    }
+    let places = bytes / stride;
+    if (2..=PLACES_MAX).contains(&places) {
+        return Ok(());
+    }
+    let message = format!(
+        "workload.bytes is {bytes}, which is {places} places at a stride of {stride}: from 2 to \
+         {PLACES_MAX}"
+    );
+    Err(Failure::usage(message))
+}
+
+struct ChaseKind {
+    chase: Chase,
+    stride: usize,
+    threads: usize,
+    arena: Arena,
+}
+
+impl Kind for ChaseKind {
+    const NAME: &'static str = "chase";
+    const TIMED: u64 = SHORT;
+
+    fn address(&self) -> usize {
+        assay_chase as *const () as usize
+    }
+
+    fn chosen(&self) -> Vec<(&'static str, Value)> {
+        vec![("chase_stride_bytes", self.stride.into()), ("places", self.chase.places().into())]
+    }
+
+    fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
+        let first = self.chase.places() / self.threads * thread;
+        Ok(Box::new(ChaseShare { chase: &self.chase, place: self.chase.place(first) }))
+    }
+}
+
+struct ChaseShare<'a> {
+    chase: &'a Chase,
+    place: *const Place,
+}
+
+impl Share for ChaseShare<'_> {
+    fn run(&mut self, times: u64) -> bool {
+        let from = self.place;
+        // SAFETY: the places are borrowed.
+        self.place = unsafe { assay_chase(from, times) };
+        // SAFETY: as above; both came from the chase.
+        unsafe { self.chase.leads(from, times, self.place) }
+    }
+}
