@@ -13,6 +13,7 @@ RESULTS = {
     "facts": native.Facts,
     "census": native.Census,
     "census-images": native.Surveyed,
+    "profile": native.Profiled,
     "sample": native.Sampled,
     "serve": native.Served,
     "hits": native.HitsTable,
@@ -35,5 +36,12 @@ def test_there_is_an_example_of_every_verb() -> None:
     """And of an error."""
     names = {p.stem for p in EXAMPLES.glob("*.jsonl")}
     verbs = {"engine", "micro-lock", "micro-crc32c", "load", "serve", "facts", "census"}
-    verbs |= {"sample", "store-options", "store-prepare", "store-rocksdb", "store-sqlite"}
+    verbs |= {
+        "profile",
+        "sample",
+        "store-options",
+        "store-prepare",
+        "store-rocksdb",
+        "store-sqlite",
+    }
     assert verbs | {"error"} <= names

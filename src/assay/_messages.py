@@ -256,6 +256,37 @@ class Sampled(Message):
     cpu_s: float
 
 
+class ProfiledFunction(Message):
+    """A function that was sampled; `module` is the file it is in, without its folder."""
+
+    name: str
+    module: str
+
+
+class ProfiledStack(Message):
+    """A chain of calls, outermost first, as places in the functions, and its samples."""
+
+    frames: list[int]
+    count: int
+
+
+class Profiled(Message):
+    """What `profile` sampled between its first mark, at `began_s` of the monotonic clock, and its
+    last; `lost` samples found a buffer full, `cpu_s` is what it used itself."""
+
+    complete: bool
+    began_s: float
+    seconds: float
+    event: Literal["cpu-clock", "cycles"]
+    hz: int
+    kernel: bool
+    samples: int
+    lost: int
+    cpu_s: float
+    functions: list[ProfiledFunction]
+    stacks: list[ProfiledStack]
+
+
 class Function(Message):
     """The census of one function: its name and how often it holds each instruction."""
 

@@ -19,14 +19,15 @@ from assay.bench.counting import Uncounted, beside
 from assay.bench.guard import FOREIGN_CPUS, void_reason
 from assay.bench.host_values import HOST
 from assay.bench.journal import Journal, witness
+from assay.bench.profiling import Unprofiled, profiled
 from assay.bench.surroundings import surrounded
 from assay.changes import Application, applied_values
 from assay.counters import Asked
 from assay.host import wait_until_quiet
 from assay.host.tree import Tree
 from assay.metrics import COUNTED, metric
-from assay.record import RunRecord, Step, WitnessRecord
-from assay.study import Arm, Study, workload_seed
+from assay.record import RunProfile, RunRecord, Step, WitnessRecord
+from assay.study import Arm, PlannedProfile, Study, workload_seed
 from assay.targets import Launch, Measured, OnInterval, Server, Target
 
 
@@ -52,9 +53,15 @@ REAL = Clocks(
 )
 
 
+def unkept(run: int, profile: RunProfile) -> str:
+    """A profile that nobody wants."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Job:
-    """All that one run needs to know."""
+    """All that one run needs to know. `keep` writes a profile, and gives what the record has of
+    it."""
 
     study: Study
     arm: Arm
@@ -68,6 +75,8 @@ class Job:
     on_interval: OnInterval
     host: Tree = HOST
     counters: Asked | None = None
+    profile: PlannedProfile | None = None
+    keep: Callable[[int, RunProfile], str] = unkept
 
 
 class Stopped(AssayError):
@@ -83,16 +92,25 @@ def live(job: Job) -> RunRecord:
     try:
         with (
             surrounded(job.target, launch, application, job.study.network, job.host) as around,
-            _counted_run(job, around.launch, application) as (server, count),
+            _watched_run(job, around.launch, application) as (server, count, profile),
         ):
             said = {f: witness(c) for f, c in application.commands.items()}
-            measured = server.measure(count.telling(job.on_interval), count.begin)
+
+            def begin() -> None:
+                profile.begin()
+                count.begin()
+
+            told = profile.telling(count.telling(job.on_interval))
+            measured = server.measure(told, begin)
             if not measured.complete:
                 raise Stopped("the run was ended before its window was over")
             measured = count.added_to(measured)
+            sampled = profile.finish()
             evidence = {**server.evidence(), "commands": said}
             evidence["host"] = around.shown(evidence)
         found = _observed(job, measured, evidence)
+        if sampled is not None:
+            found["profile"] = job.keep(job.run, sampled)
     except RunError as error:
         found = {**_NOTHING, "status": "failed", "reason": error.message}
     took_s = round(job.clocks.monotonic() - began, 3)
@@ -113,19 +131,20 @@ def live(job: Job) -> RunRecord:
 
 
 @contextmanager
-def _counted_run(
+def _watched_run(
     job: Job, launch: Launch, application: Application
-) -> Iterator[tuple[Server, Uncounted]]:
-    """A server that is ready, and the sampler beside it."""
+) -> Iterator[tuple[Server, Uncounted, Unprofiled]]:
+    """A server that is ready, and the samplers beside it: of counters, and of where it is."""
     with ExitStack() as left:
-        counts = []
+        counts, profiles = [], []
 
         def begun(server: Server) -> None:
             wanted = (job.study.primary, *job.study.also, *job.study.predicted)
             counts.append(left.enter_context(beside(job.counters, server, wanted)))
+            profiles.append(left.enter_context(profiled(job.profile, server)))
 
         with started(job.target, launch, application, job.log, job.journal, begun) as server:
-            yield server, counts[0]
+            yield server, counts[0], profiles[0]
 
 
 @contextmanager

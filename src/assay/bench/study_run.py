@@ -21,6 +21,7 @@ from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
 from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
+from assay.bench.profiling import planned_profile
 from assay.bench.watch import Silent, Watcher
 from assay.counters import asked
 from assay.host.tree import Tree
@@ -53,6 +54,7 @@ def prepare(
     """
     fitted = fit(study, facts, targets)
     absent = uncounted(fitted, facts)
+    profile = planned_profile(fitted, facts)
     require_free(folder)
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed
     piloted = None
@@ -75,6 +77,7 @@ def prepare(
         pilot=piloted,
         servers=servers_of(fitted, targets),
         uncounted=absent,
+        profile=profile,
     )
     return Bundle.create(folder, study.text, plan, dict(facts))
 
@@ -196,6 +199,8 @@ class _Runner:
             on_interval=lambda done, spent: self.watcher.running(step, done, spent),
             host=self.host,
             counters=self.counters,
+            profile=self.plan.profile,
+            keep=self.bundle.write_profile,
         )
         return self.bundle.append(live(job))
 

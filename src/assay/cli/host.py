@@ -11,9 +11,10 @@ import typer
 from assay._errors import ExitCode, MissingError
 from assay.cli import host_change, host_check, host_size
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
-from assay.counters import GROUPS, asked, callgrind, probe
+from assay.counters import GROUPS, asked, callgrind, probe, profilable
 from assay.host import host_facts, limits
 from assay.report import Line
+from assay.report.profiled import absent_lines
 
 
 @guarded
@@ -32,6 +33,7 @@ def command(json: bool = JSON_OPTION) -> ExitCode | None:
     tell([Line(f"{'spin hints':16} {hints}"), Line("")])
     tell(Line(f"not here: {limit}", "yellow") for limit in limits(facts))
     tell(_counters(facts))
+    tell(_profile(facts))
     return None
 
 
@@ -47,6 +49,14 @@ def _counters(facts: dict[str, Any]) -> Iterator[Line]:
             yield Line(f"{'instead':16} {callgrind.LABEL}: {callgrind.find()}")
         except MissingError as error:
             yield Line(f"not instead: callgrind: {error.message}", "yellow")
+
+
+def _profile(facts: dict[str, Any]) -> Iterator[Line]:
+    """Whether servers can be sampled here, by what, and which right is missing."""
+    possible = profilable(facts)
+    if possible.event:
+        yield Line(f"{'profile':16} by {possible.event}")
+    yield from absent_lines(possible.absent)
 
 
 def register(app: typer.Typer) -> None:

@@ -16,7 +16,7 @@ from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.explain import explain
 from assay.host import host_facts, limits
 from assay.record import Bundle
-from assay.report import Plain, Terminal, verdict_lines
+from assay.report import Plain, Terminal, profile_lines, verdict_lines
 from assay.report.html import report_html
 from assay.study import locate, read
 
@@ -76,6 +76,7 @@ def _answer(bundle: Bundle, json: bool) -> None:
         tell_json(verdicts.model_dump())
     else:
         tell(verdict_lines(verdicts, bundle.plan, explain(bundle)))
+        tell(profile_lines(bundle, verdicts))
     path = bundle.write_report(report_html(bundle))
     story().print(f"bundle {bundle.folder}\nreport {path}", style="dim")
 

@@ -11,7 +11,7 @@ from assay._parameters import nearest
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.explain import explain
 from assay.record import Bundle, RunRecord
-from assay.report import sysmon_lines, verdict_lines
+from assay.report import profile_lines, sysmon_lines, verdict_lines
 
 
 @guarded
@@ -36,6 +36,7 @@ def command(
         tell_json(verdicts.model_dump())
     else:
         tell(verdict_lines(verdicts, opened.plan, explain(opened)))
+        tell(profile_lines(opened, verdicts))
     return None
 
 

@@ -5,6 +5,7 @@ from assay.counters.derived import Figure, figures
 from assay.counters.groups import GROUPS, Asked, Group, asked, group_of, why_absent
 from assay.counters.models import Model, model_here, model_of, models
 from assay.counters.perf_stat import Count, read_perf_stat, totals
+from assay.counters.profiling import Possible, Profiling, profilable
 from assay.counters.recorded import Recording, recording
 from assay.counters.window import Counted, Counting, probe
 
@@ -17,6 +18,8 @@ __all__ = [
     "Figure",
     "Group",
     "Model",
+    "Possible",
+    "Profiling",
     "Recording",
     "asked",
     "callgrind",
@@ -26,6 +29,7 @@ __all__ = [
     "model_of",
     "models",
     "probe",
+    "profilable",
     "read_perf_stat",
     "recording",
     "totals",

@@ -46,7 +46,7 @@ class Counted:
     late_s: float = 0.0
 
 
-class _Reader(threading.Thread):
+class Reader(threading.Thread):
     """Takes in what a sampler says, as it says it, so that it never waits for us."""
 
     def __init__(self, session: native.Session) -> None:
@@ -88,7 +88,7 @@ def probe(asked: Asked, pid: int | None) -> Mapping[str, str]:
         return asked.refused
     session = native.Session("sample", asked.request(pid, check_only=True))
     try:
-        manifest = _Reader(session).manifest()
+        manifest = Reader(session).manifest()
     except RunError as error:
         raise MissingError(
             f"the counters could not be opened: {error.message}",
@@ -105,7 +105,7 @@ class Counting:
     def __init__(self, asked: Asked, pid: int | None) -> None:
         request = asked.request(pid, hz=HZ)
         self._session = native.Session("sample", request, keep_open=True)
-        self._reader = _Reader(self._session)
+        self._reader = Reader(self._session)
         self._asked_s: list[float] = []
 
     def mark(self) -> None:
@@ -120,7 +120,7 @@ class Counting:
         self._reader.join(PATIENCE_S)
         self._session.stop()
         if self._reader.error is not None:
-            raise _failed(self._reader.error)
+            raise failed("counting", self._reader.error)
         manifest = self._reader.manifest()
         *samples, result = self._reader.heard[1:]
         assert isinstance(result, native.Sampled)
@@ -132,8 +132,9 @@ class Counting:
         self._session.stop()
 
 
-def _failed(error: Exception) -> RunError:
-    return RunError(f"counting beside the run failed: {getattr(error, 'message', error)}")
+def failed(what: str, error: Exception) -> RunError:
+    """The error of a run whose sampler ended by itself."""
+    return RunError(f"{what} beside the run failed: {getattr(error, 'message', error)}")
 
 
 def counted(

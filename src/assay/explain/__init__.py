@@ -1,8 +1,37 @@
-"""Why: what a change was to move and did, how much it could have gained, and what limits next."""
+"""Why: what a change was to move and did, how much it could have gained, what limits next, and
+where the time went."""
 
 from assay.explain.explanation import Explanation, explain, explanations
+from assay.explain.flame import Frame, flame_graph, merged
 from assay.explain.headroom import Bound
 from assay.explain.identity import Identity, Term
 from assay.explain.limits import Limit
+from assay.explain.profile import (
+    OTHERS,
+    ArmProfile,
+    Between,
+    Moved,
+    ProfileDifference,
+    differences,
+    profiles_of,
+)
 
-__all__ = ["Bound", "Explanation", "Identity", "Limit", "Term", "explain", "explanations"]
+__all__ = [
+    "OTHERS",
+    "ArmProfile",
+    "Between",
+    "Bound",
+    "Explanation",
+    "Frame",
+    "Identity",
+    "Limit",
+    "Moved",
+    "ProfileDifference",
+    "Term",
+    "differences",
+    "explain",
+    "explanations",
+    "flame_graph",
+    "merged",
+    "profiles_of",
+]

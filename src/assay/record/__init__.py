@@ -7,6 +7,7 @@ from assay._lazy import lazily
 if TYPE_CHECKING:
     from assay.record.bundle import Bundle, require_free
     from assay.record.counted import counted_blocks, counting, statuses
+    from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
     from assay.record.replay import Replay, Step
     from assay.record.run import RunRecord, WitnessRecord
     from assay.record.verify import differences, replayed, verdicts_of
@@ -15,6 +16,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     bundle="Bundle require_free",
     counted="counted_blocks counting statuses",
+    profile="ProfiledFunction ProfiledStack RunProfile",
     replay="Replay Step",
     run="RunRecord WitnessRecord",
     verify="differences replayed verdicts_of",
@@ -22,7 +24,10 @@ __getattr__, __dir__ = lazily(
 
 __all__ = [
     "Bundle",
+    "ProfiledFunction",
+    "ProfiledStack",
     "Replay",
+    "RunProfile",
     "RunRecord",
     "Step",
     "WitnessRecord",

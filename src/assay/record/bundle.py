@@ -4,6 +4,7 @@
     plan.json       arms, schedule, seed, rule: fixed before the first run
     host.json       the machine's facts
     runs.jsonl      one line per run, appended and fsynced as it ends
+    profiles/       samples of each run's server, where the study asks for them
     journal.jsonl   commands applied to the host and undone again
     verdicts.json   the verdicts, recomputable from the files above
     report.html     the report
@@ -27,6 +28,7 @@ from pydantic import ValidationError
 
 from assay._digest import canonical, chained, digest
 from assay._errors import AlteredError, BundleError
+from assay.record.profile import RunProfile
 from assay.record.run import RunRecord
 from assay.study import Plan
 from assay.verdict.rows import Verdicts
@@ -104,6 +106,23 @@ class Bundle:
         self._last = previous
         return found
 
+    def profile(self, run: RunRecord) -> RunProfile | None:
+        """A run's profile; None where it has none. AlteredError if its file is gone or is not the
+        one that was written."""
+        if not run.profile:
+            return None
+        path = self._profile(run.run)
+        name = f"{path.parent.name}/{path.name}"
+        if not path.exists():
+            raise AlteredError(f"{run.title()}: its profile {name} is missing")
+        data = path.read_bytes()
+        if digest(data) != run.profile:
+            raise AlteredError(
+                f"{run.title()}: its profile {name} was altered: its digest is not the run's",
+                next_step="use the bundle as it was written, or run the study again",
+            )
+        return RunProfile.unpacked(data, name)
+
     @property
     def has_verdicts(self) -> bool:
         """Whether the study got as far as `verdicts.json`."""
@@ -159,6 +178,16 @@ class Bundle:
         """Write `report.html` in one step; returns its path."""
         _write(self.folder / "report.html", html.encode())
         return self.folder / "report.html"
+
+    def write_profile(self, run: int, profile: RunProfile) -> str:
+        """Write a run's profile in one step; returns what its record has of it."""
+        path, data = self._profile(run), profile.packed()
+        path.parent.mkdir(exist_ok=True)
+        _write(path, data)
+        return digest(data)
+
+    def _profile(self, run: int) -> Path:
+        return self.folder / "profiles" / f"run-{run:05d}.json.gz"
 
     def log(self, run: int) -> Path:
         """Where a run's server writes its stderr."""

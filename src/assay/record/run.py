@@ -29,7 +29,8 @@ class RunRecord(Recorded):
     Times in seconds; `metrics` in the units of `assay.metrics`; histograms are
     HdrHistogram V2, deflated, base64, in nanoseconds; `dose` by factor, per
     operation where the change counts it so; `extension` numbers the extension of the study
-    that the run belongs to, 0 as planned; `digest` is chained to the line before.
+    that the run belongs to, 0 as planned; `profile` is the SHA-256 of its file in
+    `profiles/`, or empty; `digest` is chained to the line before.
     """
 
     run: int
@@ -58,6 +59,7 @@ class RunRecord(Recorded):
     witness: dict[str, WitnessRecord]
     dose: dict[str, float]
     health: dict[str, Any]
+    profile: str = ""
     digest: str = ""
 
     def title(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from assay._errors import AlteredError
 from assay.record.bundle import Bundle
 from assay.record.replay import Replay
 from assay.verdict.rows import Verdicts
@@ -35,7 +37,18 @@ def differences(bundle: Bundle) -> list[str]:
     said = bundle.verdicts()
     if said.stopped and not replay.stopped:
         replay.stop(said.stopped)
-    return list(_differing("verdicts.json", said.model_dump(), verdicts_of(replay).model_dump()))
+    found = list(_differing("verdicts.json", said.model_dump(), verdicts_of(replay).model_dump()))
+    return found + list(_altered_profiles(bundle, replay))
+
+
+def _altered_profiles(bundle: Bundle, replay: Replay) -> Iterator[str]:
+    """Profiles that are not as they were written: each is said, since the verdicts do not need
+    them."""
+    for record in replay.records:
+        try:
+            bundle.profile(record)
+        except AlteredError as error:
+            yield error.message
 
 
 def _differing(where: str, said: Any, found: Any) -> list[str]:

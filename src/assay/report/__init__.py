@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from assay.report.line import Line
     from assay.report.live import Plain, Terminal
     from assay.report.pilot import pilot_lines
+    from assay.report.profiled import profile_lines
     from assay.report.sysmon import sysmon_lines
     from assay.report.text import verdict_lines
 
@@ -16,8 +17,17 @@ __getattr__, __dir__ = lazily(
     line="Line",
     live="Plain Terminal",
     pilot="pilot_lines",
+    profiled="profile_lines",
     sysmon="sysmon_lines",
     text="verdict_lines",
 )
 
-__all__ = ["Line", "Plain", "Terminal", "pilot_lines", "sysmon_lines", "verdict_lines"]
+__all__ = [
+    "Line",
+    "Plain",
+    "Terminal",
+    "pilot_lines",
+    "profile_lines",
+    "sysmon_lines",
+    "verdict_lines",
+]

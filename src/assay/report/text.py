@@ -17,6 +17,7 @@ from assay.report.best import NAMES_SHOWN, best_lines, few, standing
 from assay.report.explained import cause, holds
 from assay.report.line import Line
 from assay.report.particulars import extension_text
+from assay.report.profiled import unprofiled_lines
 from assay.report.rows import changed_factors
 from assay.report.scaling import scaling_lines
 from assay.report.screen import screen_lines
@@ -80,9 +81,10 @@ def verdict_lines(
 
 
 def uncounted_lines(plan: Plan) -> list[Line]:
-    """What the study wanted counted and this host cannot count."""
+    """What the study wanted counted or sampled and this host cannot."""
     absent = plan.counters.absent.items()
-    return [Line(f"not counted: {name}: {why}", "yellow") for name, why in absent]
+    lines = [Line(f"not counted: {name}: {why}", "yellow") for name, why in absent]
+    return lines + unprofiled_lines(plan)
 
 
 # verdicts

@@ -27,6 +27,7 @@ from assay.report.answer import answer
 from assay.report.best import best_view
 from assay.report.explained import causes_view
 from assay.report.latency import latency_groups
+from assay.report.profiled import profile_view
 from assay.report.rows import forest, heading, leads, slow_rows, verdict_groups
 from assay.report.samples import (
     cpu_groups,
@@ -67,6 +68,7 @@ def view(bundle: Bundle) -> View:
         "latency": _latency_section(plan, counted),
         "cpus": _cpu_section(plan, counted),
         "metrics": _metric_section(plan, verdicts, counted),
+        "profile": profile_view(bundle, verdicts),
         "witnesses": witnesses(plan, counted),
         "plan": {
             "pairs": particulars.plan_pairs(plan, verdicts, runs),

@@ -7,6 +7,7 @@ from assay.study.pilot import AUTO_TIMES, PilotedArm, PilotedCase, PlannedPilot
 from assay.study.plan import (
     Plan,
     PlannedBuild,
+    PlannedProfile,
     PlannedServer,
     Slot,
     block_order,
@@ -30,6 +31,7 @@ __all__ = [
     "Plan",
     "PlannedBuild",
     "PlannedPilot",
+    "PlannedProfile",
     "PlannedServer",
     "Slot",
     "Study",

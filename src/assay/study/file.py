@@ -63,6 +63,7 @@ class MeasureSection(Section):
     window: Pilotable
     also: list[str] = []
     counters: list[str] = []
+    profile: bool = False
 
 
 class FactorSection(Section):

@@ -97,7 +97,7 @@ class Study:
     compares. `sentinel`: asked for, forbidden, or left to the design. `size`: cells of a screen;
     `blocks`: of a screen or of scaling; None where the design chooses. `auto`: which of warmup
     and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
-    read beside each window.
+    read beside each window. `profile`: whether the server is sampled over each window.
     """
 
     name: str
@@ -124,6 +124,7 @@ class Study:
     auto: frozenset[str] = frozenset()
     interval_s: float = 1.0
     counters: tuple[str, ...] = ()
+    profile: bool = False
     network: Network | None = None
 
     @property

@@ -101,6 +101,22 @@ class PlannedCounters(Planned):
     absent: dict[str, str] = {}
 
 
+class PlannedProfile(Planned):
+    """How the server is sampled over each window: so many times a second of each thread's CPU time.
+
+    `absent`: what of it cannot be had here, with the reason; under "profile" where nothing can.
+    """
+
+    hz: int
+    event: str
+    absent: dict[str, str] = {}
+
+    @property
+    def possible(self) -> bool:
+        """Whether runs are sampled at all."""
+        return "profile" not in self.absent
+
+
 class Slot(Planned):
     """One place in a block's order."""
 
@@ -144,6 +160,7 @@ class Plan(Planned):
     builds: list[PlannedBuild] = []
     servers: list[PlannedServer] = []
     counters: PlannedCounters = PlannedCounters()
+    profile: PlannedProfile | None = None
     network: PlannedNetwork | None = None
 
     @property
@@ -225,6 +242,7 @@ def make_plan(
     pilot: PlannedPilot | None = None,
     servers: list[PlannedServer] | None = None,
     uncounted: Mapping[str, str] | None = None,
+    profile: PlannedProfile | None = None,
 ) -> Plan:
     """The plan of a study: its arms and the order of every block."""
     made = arms(study)
@@ -276,5 +294,6 @@ def make_plan(
         builds=planned_builds(study),
         servers=servers or [],
         counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
+        profile=profile,
         network=_network(study),
     )

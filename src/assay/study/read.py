@@ -144,6 +144,7 @@ class _Reader:
             alpha=file.decide.alpha,
             budget_s=file.decide.budget,
             counters=tuple(dict.fromkeys(n for n in file.measure.counters if n in GROUPS)),
+            profile=file.measure.profile,
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
             network=self.network(file, cases),
         )

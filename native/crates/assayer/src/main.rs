@@ -47,6 +47,8 @@ enum Verb {
     Serve,
     /// Read counters of the host and of a process again and again.
     Sample,
+    /// Sample where a process' threads are, by function.
+    Profile,
     /// Say what this host is and what can be measured on it.
     Facts,
     /// Count the instructions of functions in an executable.
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Ask => verbs::ask::run(request, &mut output),
         Verb::Serve => verbs::serve::run(request, &mut output),
         Verb::Sample => verbs::sample::run(request, &mut output),
+        Verb::Profile => verbs::profile::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),
         Verb::Census => verbs::census::run(request, &mut output),
     });

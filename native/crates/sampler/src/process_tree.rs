@@ -118,6 +118,11 @@ impl ProcessTree {
         total(self).saturating_sub(total(earlier))
     }
 
+    /// The numbers of all processes.
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
+        self.processes.keys().map(|identity| identity.pid)
+    }
+
     /// The numbers of all threads that are alive, those of the first process first.
     pub fn threads(&self) -> Vec<libc::pid_t> {
         let rest = self.processes.keys().filter(|identity| **identity != self.root);

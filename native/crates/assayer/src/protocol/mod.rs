@@ -379,6 +379,29 @@
 //! With `check_only` everything is opened, told in `ready`, and followed by `checked`. `softnet` is the
 //! host's in every network namespace.
 //!
+//! # Verb `profile`: where the threads of a process are
+//!
+//! Request `{"pid": 12, "hz": 199, "hardware": false, "check_only": false}`: samples process `pid`
+//! and all that descend from it, `hz` times (1 to 10,000) a second of each thread's CPU time; by
+//! the kernel's timer (`cpu-clock`), or with `hardware` by `cycles` where the processor counts
+//! them. Lines `mark` on standard input bound what counts: from the first to the last. The end of
+//! standard input ends the run; any other line that is not empty ends it as "usage".
+//!
+//! * `ready`'s manifest: `pid`, `hz`, `event` (`cpu-clock`|`cycles`, null if nothing can be
+//!   sampled), `kernel` (whether its functions are seen), `threads` that there were, `started_s`
+//!   (CLOCK_MONOTONIC now), `absent` `{"profile"|"profile.kernel": WHY}`. Without `check_only`,
+//!   `absent` `profile` is an `error` "missing" instead; with it `checked` follows.
+//! * `result` `{"complete", "began_s", "seconds", "event", "hz", "kernel", "samples", "lost",
+//!   "cpu_s", "functions": [{"name", "module"}], "stacks": [{"frames", "count"}]}`: `began_s` is
+//!   when the first mark was made (CLOCK_MONOTONIC), `seconds` the time to the last; `lost` samples
+//!   found a buffer full; `cpu_s` is what this process has used since `ready`. `frames` are places
+//!   in `functions`, outermost first. Call chains follow frame pointers. A name has no parameters;
+//!   `[FILE]+0x..` is a function without a symbol that begins at that link-time address (`(before
+//!   NAME)`: the next that has one), `[FILE]+unknown` code of which nothing says even that,
+//!   `[anonymous]` code without a file (compiled at run time), `[kernel]` the kernel's where it
+//!   does not show its symbols, `[unmapped]` and `[process that ended]` what could not be looked up
+//!   any more.
+//!
 //! # Verb `facts`: this host
 //!
 //! Request `{}`. One `result`: `arch`, `cpu_model`, `cpus`, `cpu_features` (sorted),
@@ -449,8 +472,8 @@
 //! "pause":1,...,"xchg_mem":1}}],"missing":[]}}
 //! ```
 //!
-//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `sample`, `facts` and `census` is in
-//! `examples/protocol/`, and a test reads it with types of its own.
+//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `sample`, `profile`, `facts` and `census`
+//! is in `examples/protocol/`, and a test reads it with types of its own.
 
 pub mod request;
 pub mod response;

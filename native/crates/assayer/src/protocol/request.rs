@@ -105,12 +105,14 @@ macro_rules! with_schedule {
 
 mod load;
 mod micro;
+mod profile;
 mod sample;
 mod serve;
 mod store;
 
 pub use load::*;
 pub use micro::*;
+pub use profile::*;
 pub use sample::*;
 pub use serve::*;
 pub use store::*;

@@ -508,3 +508,44 @@ pub struct Sampled {
     pub samples: u64,
     pub cpu_s: f64,
 }
+
+/// How `profile` samples, and what it cannot.
+#[derive(Serialize)]
+pub struct ProfileManifest {
+    pub pid: u32,
+    pub hz: u32,
+    pub event: Option<&'static str>,
+    pub kernel: bool,
+    pub threads: usize,
+    pub started_s: f64,
+    pub absent: BTreeMap<&'static str, String>,
+}
+
+#[derive(Serialize)]
+pub struct ProfiledFunction {
+    pub name: String,
+    pub module: String,
+}
+
+/// Places in the functions, outermost first.
+#[derive(Serialize)]
+pub struct ProfiledStack {
+    pub frames: Vec<usize>,
+    pub count: u64,
+}
+
+/// What was sampled between the first mark and the last.
+#[derive(Serialize)]
+pub struct Profiled {
+    pub complete: bool,
+    pub began_s: f64,
+    pub seconds: f64,
+    pub event: &'static str,
+    pub hz: u32,
+    pub kernel: bool,
+    pub samples: u64,
+    pub lost: u64,
+    pub cpu_s: f64,
+    pub functions: Vec<ProfiledFunction>,
+    pub stacks: Vec<ProfiledStack>,
+}

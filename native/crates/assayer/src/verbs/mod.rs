@@ -8,9 +8,11 @@ mod hint;
 pub mod hits;
 pub mod load;
 pub mod micro;
+pub mod profile;
 pub mod sample;
 pub mod serve;
 pub mod store;
+mod words;
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use assay_sampler::counters::cpu::Cpu;
@@ -16,6 +16,7 @@ use assay_sampler::counters::vm::Vm;
 use assay_sampler::counters::{Absent, Kind, Reading, Sampler, Source};
 use assay_sampler::process;
 
+use super::words::{Word, listen, unknown};
 use super::{own_build_id, typed};
 use crate::failure::Failure;
 use crate::files;
@@ -151,31 +152,6 @@ fn manifest<'a>(
     }
 }
 
-/// What was said on standard input.
-enum Word {
-    Mark,
-    Other(String),
-}
-
-/// Lines of standard input, from a thread that waits for them; the channel closes at their end.
-fn listen() -> Receiver<Word> {
-    let (sender, words) = channel();
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lines() {
-            let Ok(line) = line else { return };
-            let word = match line.trim() {
-                "" => continue,
-                "mark" => Word::Mark,
-                other => Word::Other(other.to_owned()),
-            };
-            if sender.send(word).is_err() {
-                return;
-            }
-        }
-    });
-    words
-}
-
 /// Why a wait ended.
 enum Woken {
     Tick,
@@ -254,9 +230,7 @@ impl Run {
             };
             match words.recv_timeout(rest) {
                 Ok(Word::Mark) => return Ok(Woken::Mark),
-                Ok(Word::Other(word)) => {
-                    return Err(Failure::usage(format!("{word:?} is not `mark`")));
-                }
+                Ok(Word::Other(word)) => return Err(unknown(&word)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Ok(Woken::End { complete: true });

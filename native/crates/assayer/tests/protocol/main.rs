@@ -8,6 +8,7 @@
 mod images;
 mod libraries;
 mod load;
+mod profile;
 #[path = "../support/mod.rs"]
 mod support;
 mod types;
@@ -53,6 +54,8 @@ fn read_message(example: &str, message: Value) {
         ("ready", "sample") => read::<Ready<SampleManifest>>(data),
         ("sample", "sample") => read::<Sample>(data),
         ("result", "sample") => read::<Sampled>(data),
+        ("ready", "profile" | "profile-check") => read::<Ready<ProfileManifest>>(data),
+        ("result", "profile") => read::<Profiled>(data),
         ("options", _) => read::<StoreOptions>(data),
         ("loading", _) => read::<Loading>(data),
         ("result", "store-prepare") => read::<DataState>(data),
@@ -126,6 +129,7 @@ fn examples() -> Vec<(&'static str, &'static str, Value)> {
             json!({"seconds": 0.01, "hz": 1, "groups": ["cpu", "softnet", "vm", "energy"],
                    "pmu": [[{"name": "task_clock_ns", "type": 1, "config": 1}]]}),
         ),
+        ("profile-check", "profile", json!({"pid": std::process::id(), "check_only": true})),
         ("facts", "facts", json!({})),
         ("hits", "hits", json!({"rows": 10_000})),
         (

@@ -537,3 +537,45 @@ pub struct Sampled {
     samples: u64,
     cpu_s: f64,
 }
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileManifest {
+    pid: u32,
+    hz: u32,
+    event: Option<String>,
+    kernel: bool,
+    threads: usize,
+    started_s: f64,
+    absent: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledFunction {
+    name: String,
+    module: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledStack {
+    frames: Vec<usize>,
+    count: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profiled {
+    complete: bool,
+    began_s: f64,
+    seconds: f64,
+    event: String,
+    hz: u32,
+    kernel: bool,
+    samples: u64,
+    lost: u64,
+    cpu_s: f64,
+    functions: Vec<ProfiledFunction>,
+    stacks: Vec<ProfiledStack>,
+}

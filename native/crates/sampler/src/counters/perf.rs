@@ -157,7 +157,7 @@ fn open_one(event: &Event, place: Place, leader: libc::c_int) -> io::Result<File
 }
 
 /// What an error means here, where the system's own words mislead.
-fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
             format!("this host has no such counter ({error})")
@@ -180,13 +180,15 @@ fn places(scope: Scope) -> Result<Vec<Place>, String> {
             let threads = tree.threads().into_iter();
             Ok(threads.map(|thread| Place { pid: thread, cpu: -1 }).collect())
         }
-        Scope::Host => {
-            let path = "/sys/devices/system/cpu/online";
-            let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-            let cpus = cpu_list(text.trim()).ok_or(format!("{path}: {text:?} is not a list"))?;
-            Ok(cpus.into_iter().map(|cpu| Place { pid: -1, cpu }).collect())
-        }
+        Scope::Host => Ok(online_cpus()?.into_iter().map(|cpu| Place { pid: -1, cpu }).collect()),
     }
+}
+
+/// The numbers of the CPUs that are there.
+pub(crate) fn online_cpus() -> Result<Vec<libc::c_int>, String> {
+    let path = "/sys/devices/system/cpu/online";
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    cpu_list(text.trim()).ok_or(format!("{path}: {text:?} is not a list"))
 }
 
 /// CPUs of a list such as `0-3,8`.
