@@ -1,9 +1,11 @@
 //! Whatever the bytes are, a survey ends with images or reasons: it never panics.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
+#[path = "../../../fuzz/src/census.rs"]
+mod census;
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_disasm::survey::report::Found;
 use assay_disasm::survey::survey;
@@ -169,4 +171,106 @@ proptest! {
 fn originals_once() -> &'static [Vec<u8>] {
     static ORIGINALS: std::sync::OnceLock<Vec<Vec<u8>>> = std::sync::OnceLock::new();
     ORIGINALS.get_or_init(originals)
+}
+
+/// Small images that the fuzz target `census` begins with, by name.
+fn small() -> Vec<(&'static str, Vec<u8>)> {
+    let x86 = [0xF3, 0x90, 0xF0, 0x0F, 0xB1, 0x0F, 0x75, 0xF8, 0x87, 0x07, 0x0F, 0x31, 0xC3];
+    vec![
+        ("reader-lock", library(READER_LOCK)),
+        ("llsc-lock", library(LLSC_LOCK)),
+        ("guarded", library(GUARDED)),
+        ("delay", library(DELAY_NEAR)),
+        ("barrier", library(BARRIER)),
+        ("timer", library(TIMER)),
+        ("crc", library(CRC)),
+        ("x86", library_of(&x86, 62)),
+        ("archive", originals_once()[2].clone()),
+    ]
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/census")
+}
+
+#[test]
+#[ignore = "writes the corpus of the fuzz target"]
+fn the_corpus_is_made_anew() {
+    for (name, bytes) in small() {
+        std::fs::write(corpus().join(name), bytes).unwrap();
+    }
+}
+
+/// Of every file of the corpus, also those that broke it once; and none that is made here is missing.
+#[test]
+fn the_check_of_the_fuzz_target_holds_of_its_corpus() {
+    for file in std::fs::read_dir(corpus()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(bytes.len() <= 4096, "{} bytes: more than libFuzzer takes", bytes.len());
+        census::check(&bytes);
+    }
+    for (name, bytes) in small() {
+        assert!(std::fs::read(corpus().join(name)).unwrap() == bytes, "{name} is out of date");
+        assert!(found(&bytes).iter().all(|found| matches!(found, Found::Image(_))), "{name}");
+    }
+}
+
+/// A sequence of numbers from a seed (xorshift64*; Vigna, 2016).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % below.max(1)
+    }
+}
+
+/// One change: a bit, a byte, a number at a limit, a piece moved, a piece of another file, or a cut.
+fn change(bytes: &mut Vec<u8>, others: &[Vec<u8>], numbers: &mut Numbers) {
+    const LIMITS: [u64; 9] =
+        [0, 1, 4, 24, 64, u64::MAX, i64::MAX as u64, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_0000];
+    if bytes.len() < 16 {
+        return;
+    }
+    let place = numbers.next(bytes.len());
+    match numbers.next(12) {
+        0..3 => bytes[place] ^= 1 << numbers.next(8),
+        3..5 => bytes[place] = numbers.next(256) as u8,
+        5..8 => {
+            let (width, place) = ([2, 4, 8][numbers.next(3)], place & !1);
+            let value = LIMITS[numbers.next(LIMITS.len())].to_le_bytes();
+            let end = (place + width).min(bytes.len());
+            bytes[place..end].copy_from_slice(&value[..end - place]);
+        }
+        8..11 => {
+            let other = others[numbers.next(others.len())].as_slice();
+            let from = numbers.next(other.len());
+            let length = numbers.next(64).min(other.len() - from).min(bytes.len() - place);
+            bytes[place..place + length].copy_from_slice(&other[from..from + length]);
+        }
+        _ => bytes.truncate(place),
+    }
+}
+
+/// The same changes every time.
+#[test]
+fn the_check_holds_of_thousands_of_changes_to_small_images() {
+    let originals: Vec<Vec<u8>> = small().into_iter().map(|(_, bytes)| bytes).collect();
+    let mut numbers = Numbers(0x0A55_A1E5);
+    let (mut surveyed, mut refused) = (0, 0);
+    for _ in 0..20_000 {
+        let mut bytes = originals[numbers.next(originals.len())].clone();
+        for _ in 0..=numbers.next(8) {
+            change(&mut bytes, &originals, &mut numbers);
+        }
+        census::check(&bytes);
+        match found(&bytes).pop() {
+            Some(Found::Image(_)) => surveyed += 1,
+            _ => refused += 1,
+        }
+    }
+    // Both ways are gone down often, else the changes are too small or too large.
+    assert!(surveyed > 2_000 && refused > 2_000, "{surveyed} surveyed, {refused} refused");
 }

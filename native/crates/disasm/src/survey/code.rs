@@ -113,11 +113,16 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Sorts functions and leaves one per start: the one with a name, an exported one first. Where one
-/// reaches into the next, it ends there.
-pub fn arrange(mut functions: Vec<Function<'_>>) -> Vec<Function<'_>> {
+/// Sorts functions by their start; at one start the one with a name, an exported one first. Empty
+/// ones are dropped.
+pub fn sort(functions: &mut Vec<Function<'_>>) {
     functions.retain(|function| function.start < function.end);
     functions.sort_by_key(|f| (f.start, f.name.is_none(), !f.is_exported, f.end));
+}
+
+/// Of sorted functions leaves the first at each start. Where one reaches into the next, it ends
+/// there.
+pub fn arrange(mut functions: Vec<Function<'_>>) -> Vec<Function<'_>> {
     functions.dedup_by(|later, kept| {
         let same = later.start == kept.start;
         if same && later.name.is_none() {
@@ -130,6 +135,7 @@ pub fn arrange(mut functions: Vec<Function<'_>>) -> Vec<Function<'_>> {
         let next = functions[k].start;
         functions[k - 1].end = functions[k - 1].end.min(next);
     }
+    functions.shrink_to_fit();
     functions
 }
 
@@ -143,12 +149,14 @@ mod tests {
 
     #[test]
     fn a_start_has_one_function_with_its_name_and_none_reaches_into_the_next() {
-        let arranged = arrange(vec![
+        let mut functions = vec![
             function(16, 40, None),
             function(0, 20, Some("a")),
             function(16, 32, Some("b")),
             function(48, 48, Some("empty")),
-        ]);
+        ];
+        sort(&mut functions);
+        let arranged = arrange(functions);
         assert_eq!(arranged, [function(0, 16, Some("a")), function(16, 40, Some("b"))]);
     }
 

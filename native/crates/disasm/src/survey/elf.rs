@@ -1,6 +1,6 @@
 //! An ELF image, read once: code, functions, coverage, linkage stubs, the dynamic table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
@@ -9,13 +9,16 @@ use object::{
     SectionFlags, SectionIndex, SymbolKind,
 };
 
-use super::code::{CallRelocation, Code, Function, arrange};
+use super::code::{CallRelocation, Code, Function, arrange, sort};
 use super::dynamic::Dynamic;
 use super::ranges::Ranges;
-use super::{eh_frame, gopclntab, stubs};
+use super::{eh_frame, gopclntab, parts, stubs};
 
 /// The file as `object` reads it.
 pub type File<'a> = ElfFile<'a, FileHeader64<LittleEndian>>;
+
+/// Bytes of a file whose tables are worth a thread.
+const WORTH_A_THREAD: usize = 1 << 20;
 
 const EXECUTABLE_SECTION: u64 = 4;
 const EXECUTABLE_SEGMENT: u32 = 1;
@@ -70,9 +73,15 @@ impl<'a> Elf<'a> {
         }
         let dynamic = Dynamic::read(&file, bytes);
         let kind = kind_of(&file, file_type, &dynamic);
-        let (by, is_go) = cover(&file, bytes, &mut codes, is_linked, arch);
+        // The linkage stubs, and which functions there are, are in different tables.
+        let (linkage, tables) = parts::both(
+            bytes.len() >= WORTH_A_THREAD,
+            || stubs::read(&file, &codes, arch),
+            || Tables::read(&file, bytes, is_linked, arch),
+        );
+        let (by, is_go) = (tables.by(), tables.is_go);
+        tables.cover(&mut codes);
         let stripped = file.symbols().next().is_none();
-        let linkage = stubs::read(&file, &codes, arch);
         if !is_linked {
             calls(&file, &mut codes);
         }
@@ -92,15 +101,22 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The name of what a call goes to, and its address in this image if it is here.
-    pub fn target(&self, address: u64) -> (Option<&'a str>, Option<u64>) {
+    /// The name of what a call goes to.
+    pub fn target(&self, address: u64) -> Option<&'a str> {
         if let Some(name) = self.stubs.get(&address) {
-            return (Some(name), self.defined.get(name).copied());
+            return Some(name);
         }
-        let code = self.codes.iter().find(|code| code.holds(address));
-        let function = code.and_then(|code| code.function(address));
-        let function = function.filter(|function| function.start == address);
-        (function.and_then(|function| function.name), code.map(|_| address))
+        let code = self.codes.iter().find(|code| code.holds(address))?;
+        let function = code.function(address).filter(|function| function.start == address)?;
+        function.name
+    }
+
+    /// The address of what a call goes to, if it is in this image.
+    pub fn inside(&self, address: u64) -> Option<u64> {
+        match self.stubs.get(&address) {
+            Some(name) => self.defined.get(name).copied(),
+            None => self.codes.iter().any(|code| code.holds(address)).then_some(address),
+        }
     }
 }
 
@@ -201,17 +217,22 @@ struct Marks<'a> {
 }
 
 /// By the index of their section.
-fn marks<'a>(file: &File<'a>, arch: Arch) -> HashMap<usize, Marks<'a>> {
-    let mut marks: HashMap<usize, Marks<'a>> = HashMap::new();
+fn marks<'a>(file: &File<'a>, arch: Arch) -> BTreeMap<usize, Marks<'a>> {
+    let mut marks: BTreeMap<usize, Marks<'a>> = BTreeMap::new();
     for (symbols, is_exported) in [(file.symbols(), false), (file.dynamic_symbols(), true)] {
         for symbol in symbols {
+            let may_map = arch == Arch::A64 && !is_exported;
+            let is_function = symbol.kind() == SymbolKind::Text && symbol.size() > 0;
+            if !may_map && !is_function {
+                continue;
+            }
             let Some(section) = symbol.section_index() else { continue };
             let Ok(name) = symbol.name() else { continue };
             let (start, is_code) = (symbol.address(), name.starts_with("$x"));
-            if arch == Arch::A64 && !is_exported && (is_code || name.starts_with("$d")) {
+            if may_map && (is_code || name.starts_with("$d")) {
                 marks.entry(section.0).or_default().mapping.push((start, is_code));
             }
-            if symbol.kind() == SymbolKind::Text && symbol.size() > 0 {
+            if is_function {
                 let end = start.saturating_add(symbol.size());
                 let function = Function { start, end, name: Some(name), is_exported };
                 marks.entry(section.0).or_default().functions.push(function);
@@ -224,52 +245,67 @@ fn marks<'a>(file: &File<'a>, arch: Arch) -> HashMap<usize, Marks<'a>> {
     marks
 }
 
-/// Fills in what is code, what is data and which functions there are; says from what, and whether
-/// there is a table of Go's.
-fn cover<'a>(
-    file: &File<'a>,
-    bytes: &'a [u8],
-    codes: &mut [Code<'a>],
-    is_linked: bool,
-    arch: Arch,
-) -> (&'static str, bool) {
-    let mut marks = marks(file, arch);
-    let frames = if is_linked { frames(file, bytes) } else { Vec::new() };
-    let text = file.section_by_name(".text").map_or(0, |section| section.address());
-    let mut sections = file.sections();
-    let table = sections.find(|section| section.name().is_ok_and(|n| n.ends_with(".gopclntab")));
-    let table = table.and_then(|section| section.data().ok());
-    let go = table.map(|table| gopclntab::functions(table, text)).unwrap_or_default();
-    let by = match () {
-        () if marks.values().any(|marks| !marks.mapping.is_empty()) => "mapping symbols",
-        () if !go.is_empty() => "gopclntab",
-        () if !frames.is_empty() => "fde",
-        () if !marks.is_empty() => "symbols",
-        () => "none",
-    };
-    for code in codes.iter_mut() {
-        let end = code.address + code.bytes.len() as u64;
-        let inside = |start: u64| start >= code.address && start < end;
-        let marks = code.index_in_file.and_then(|index| marks.remove(&index)).unwrap_or_default();
-        let mut functions = marks.functions;
-        functions.retain(|function| inside(function.start));
-        functions.extend(frames.iter().filter(|range| inside(range.0)).map(|(start, end)| {
-            Function { start: *start, end: *end, name: None, is_exported: false }
-        }));
-        functions.extend(go.iter().filter(|function| inside(function.start)).map(|function| {
-            let gopclntab::GoFunction { start, end, name } = *function;
-            Function { start, end, name, is_exported: false }
-        }));
-        let mapping: Vec<_> = marks.mapping.into_iter().filter(|mark| inside(mark.0)).collect();
-        if mapping.is_empty() {
-            code.covered =
-                Ranges::of(functions.iter().map(|f| (f.start, f.end.min(end))).collect());
-        } else {
-            (code.covered, code.data) = split(&mapping, code.address, end);
-        }
-        code.functions = arrange(functions);
+/// What the file says of its code.
+struct Tables<'a> {
+    marks: BTreeMap<usize, Marks<'a>>,
+    frames: Vec<(u64, u64)>,
+    go: Vec<gopclntab::GoFunction<'a>>,
+    /// Whether there is a table of Go's.
+    is_go: bool,
+}
+
+impl<'a> Tables<'a> {
+    fn read(file: &File<'a>, bytes: &'a [u8], is_linked: bool, arch: Arch) -> Self {
+        let frames = if is_linked { frames(file, bytes) } else { Vec::new() };
+        let text = file.section_by_name(".text").map_or(0, |section| section.address());
+        let mut sections = file.sections();
+        let table =
+            sections.find(|section| section.name().is_ok_and(|n| n.ends_with(".gopclntab")));
+        let table = table.and_then(|section| section.data().ok());
+        let go = table.map(|table| gopclntab::functions(table, text)).unwrap_or_default();
+        Self { marks: marks(file, arch), frames, go, is_go: table.is_some() }
     }
-    (by, table.is_some())
+
+    /// What it is known from that something is code.
+    fn by(&self) -> &'static str {
+        match () {
+            () if self.marks.values().any(|marks| !marks.mapping.is_empty()) => "mapping symbols",
+            () if !self.go.is_empty() => "gopclntab",
+            () if !self.frames.is_empty() => "fde",
+            () if !self.marks.is_empty() => "symbols",
+            () => "none",
+        }
+    }
+
+    /// Fills in what is code, what is data and which functions there are.
+    fn cover(self, codes: &mut [Code<'a>]) {
+        let Self { mut marks, frames, go, .. } = self;
+        for code in codes.iter_mut() {
+            let end = code.address + code.bytes.len() as u64;
+            let inside = |start: u64| start >= code.address && start < end;
+            let marks =
+                code.index_in_file.and_then(|index| marks.remove(&index)).unwrap_or_default();
+            let mut functions = marks.functions;
+            functions.retain(|function| inside(function.start));
+            functions.reserve_exact(frames.len() + go.len());
+            functions.extend(frames.iter().filter(|range| inside(range.0)).map(|(start, end)| {
+                Function { start: *start, end: *end, name: None, is_exported: false }
+            }));
+            functions.extend(go.iter().filter(|function| inside(function.start)).map(|function| {
+                let gopclntab::GoFunction { start, end, name } = *function;
+                Function { start, end, name, is_exported: false }
+            }));
+            let mapping: Vec<_> = marks.mapping.into_iter().filter(|mark| inside(mark.0)).collect();
+            sort(&mut functions);
+            if mapping.is_empty() {
+                let ranges = functions.iter().map(|f| (f.start, f.end.min(end)));
+                code.covered = Ranges::of_sorted(ranges);
+            } else {
+                (code.covered, code.data) = split(&mapping, code.address, end);
+            }
+            code.functions = arrange(functions);
+        }
+    }
 }
 
 /// What lies before the first mark is code.

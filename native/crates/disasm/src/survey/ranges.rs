@@ -7,10 +7,14 @@ pub struct Ranges(Vec<(u64, u64)>);
 impl Ranges {
     /// Joins whatever overlaps or touches; empty and reversed ranges are dropped.
     pub fn of(mut ranges: Vec<(u64, u64)>) -> Self {
-        ranges.retain(|(start, end)| start < end);
         ranges.sort_unstable();
-        let mut joined: Vec<(u64, u64)> = Vec::with_capacity(ranges.len().min(1024));
-        for (start, end) in ranges {
+        Self::of_sorted(ranges)
+    }
+
+    /// As `of`, of ranges in the order of their starts.
+    pub fn of_sorted(ranges: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut joined: Vec<(u64, u64)> = Vec::new();
+        for (start, end) in ranges.into_iter().filter(|(start, end)| start < end) {
             match joined.last_mut() {
                 Some(last) if start <= last.1 => last.1 = last.1.max(end),
                 _ => joined.push((start, end)),

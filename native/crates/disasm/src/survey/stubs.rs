@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable};
 
 use super::code::Code;
 use super::elf::{Arch, File};
+use super::relocations;
 
 /// Slots that the loader fills with a symbol's address; and with what a resolver returns.
 const SLOTS: [u32; 4] = [1025, 1026, 6, 7];
@@ -26,23 +27,20 @@ pub struct Linkage<'a> {
 pub fn read<'a>(file: &File<'a>, codes: &[Code<'a>], arch: Arch) -> Linkage<'a> {
     let mut linkage = Linkage::default();
     let mut slots: HashMap<u64, &'a str> = HashMap::new();
-    for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
-        let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
-        if RESOLVED.contains(&r_type.0) {
-            linkage.resolvers.push(relocation.addend().cast_unsigned());
+    let symbols = file.dynamic_symbol_table();
+    relocations::each(file, |relocation| {
+        if RESOLVED.contains(&relocation.kind) {
+            linkage.resolvers.push(relocation.addend);
         }
-        if !SLOTS.contains(&r_type.0) {
-            continue;
+        if !SLOTS.contains(&relocation.kind) {
+            return;
         }
-        let RelocationTarget::Symbol(index) = relocation.target() else { continue };
-        let symbol = file.dynamic_symbol_table().and_then(|table| {
-            use object::ObjectSymbolTable;
-            table.symbol_by_index(index).ok()
-        });
+        let symbol = relocation.symbol.zip(symbols.as_ref());
+        let symbol = symbol.and_then(|(index, table)| table.symbol_by_index(index).ok());
         if let Some(name) = symbol.and_then(|symbol| symbol.name().ok()) {
-            slots.insert(address, name);
+            slots.insert(relocation.place, name);
         }
-    }
+    });
     for section in file.sections() {
         if !section.name().is_ok_and(|name| name.starts_with(".plt")) {
             continue;

@@ -1,10 +1,12 @@
 //! One pass over the words of a section: the few that matter become events.
 //!
-//! The top byte of a word says whether it can matter; the masks decide. Source of the encodings: Arm
+//! The top bits of a word say whether it can matter; the masks decide. Source of the encodings: Arm
 //! Architecture Reference Manual, chapter C4. Should-be-one fields are part of the masks, because
 //! constants in code sections otherwise look like exclusives.
 
 use super::super::code::Code;
+use super::super::parts;
+use super::blocks::marked;
 
 /// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +45,9 @@ pub enum Class {
 
 /// How many classes there are.
 pub const CLASSES: usize = Class::Back as usize + 1;
+
+/// Words that are worth a thread.
+pub const PART: usize = 1 << 17;
 
 /// Backward branches further than this make no loop here.
 pub const LOOP_WORDS: i64 = 64;
@@ -96,29 +101,49 @@ pub struct Event {
 
 /// The events of a section, in order. Data are skipped.
 pub fn scan(code: &Code<'_>) -> Vec<Event> {
-    let mut events = Vec::new();
     let (words, _) = code.bytes.as_chunks::<4>();
     // Sections beyond 16 GiB do not exist.
     let words = &words[..words.len().min(u32::MAX as usize)];
-    for (index, word) in words.iter().enumerate() {
-        let word = u32::from_le_bytes(*word);
-        let group = GROUPS[(word >> 24) as usize];
-        if group != Group::None
-            && let Some(class) = classify(group, word)
-        {
-            events.push(Event { index: index as u32, class });
-        }
-    }
+    let parts = parts::map(words.len(), PART, |part| {
+        let mut events = Vec::with_capacity(part.len() / 32);
+        marked(code, part, may_matter, |index, word| {
+            if let Some(class) = class_of(word) {
+                events.push(Event { index: index as u32, class });
+            }
+        });
+        events
+    });
+    let mut events = parts.concat();
     if !code.data.is_empty() {
         events.retain(|event| !code.data.contains(code.at(event.index as usize)));
     }
     events
 }
 
+/// Whether a word may have a class; never no for one that has. The same arithmetic for every word:
+/// a processor guesses wrong which one matters.
+#[inline(always)]
+fn may_matter(word: u32) -> bool {
+    let fixed = |mask: u32, value: u32| word & mask == value;
+    let near = |distance: i32| distance.wrapping_add(LOOP_WORDS as i32).cast_unsigned() <= 64;
+    let aligned = |up: u32, down: u32| (word << up).cast_signed() >> down;
+    let is_atomic = fixed(0x3F00_0000, 0x0800_0000) | fixed(0x3F20_0C00, 0x3820_0000);
+    let is_argument = fixed(0x7FFF_FC1F, 0x5280_0000);
+    let is_crc32 = fixed(0x7FE0_E000, 0x1AC0_4000);
+    let is_vector = fixed(0xBFE0_FC00, 0x0EE0_E000)
+        | fixed(0xFFFF_CC00, 0x4E28_4800)
+        | fixed(0xFFC0_0000, 0x5E00_0000)
+        | fixed(0xFF00_0000, 0xCE00_0000);
+    let by_19_bits = fixed(0xFF00_0000, 0x5400_0000) | fixed(0x7E00_0000, 0x3400_0000);
+    let is_back = by_19_bits & near(aligned(8, 13))
+        | fixed(0x7E00_0000, 0x3600_0000) & near(aligned(13, 18))
+        | fixed(0xFC00_0000, 0x1400_0000) & near(aligned(6, 6));
+    is_atomic | is_argument | is_crc32 | is_vector | is_back | fixed(0xFF00_0000, 0xD500_0000)
+}
+
 /// The class of a word.
-#[cfg(test)]
 pub fn class_of(word: u32) -> Option<Class> {
-    classify(GROUPS[(word >> 24) as usize], word)
+    classify(GROUPS[(word >> GROUP_SHIFT) as usize], word)
 }
 
 /// The class of a word that is a hint, a barrier or a move from a system register.
@@ -140,21 +165,24 @@ enum Group {
     Always,
 }
 
-/// By the top byte.
-const GROUPS: [Group; 256] = {
-    let mut groups = [Group::None; 256];
+/// The bits below those that say the group.
+const GROUP_SHIFT: u32 = 21;
+
+/// By the top eleven bits: the top byte and the three below.
+const GROUPS: [Group; 1 << (32 - GROUP_SHIFT)] = {
+    let mut groups = [Group::None; 1 << (32 - GROUP_SHIFT)];
     let mut top = 0;
-    while top < 256 {
-        groups[top] = match top {
-            0x08 | 0x48 | 0x88 | 0xC8 => Group::Exclusive,
-            0x38 | 0x78 | 0xB8 | 0xF8 => Group::Register,
-            0xD5 => Group::System,
-            0x52 | 0xD2 => Group::Number,
-            0x1A | 0x9A => Group::TwoSources,
-            0x0E | 0x4E | 0x5E | 0xCE => Group::Vector,
-            0x54 | 0x34 | 0x35 | 0xB4 | 0xB5 => Group::FlagsOrZero,
-            0x36 | 0x37 | 0xB6 | 0xB7 => Group::Bit,
-            0x17 => Group::Always, // backward: the sign bit is in the top byte
+    while top < groups.len() {
+        groups[top] = match (top >> 3, top & 7) {
+            (0x08 | 0x48 | 0x88 | 0xC8, _) => Group::Exclusive,
+            (0x38 | 0x78 | 0xB8 | 0xF8, 1 | 3 | 5 | 7) => Group::Register,
+            (0xD5, 0 | 1) => Group::System,
+            (0x52 | 0xD2, 4) => Group::Number,
+            (0x1A | 0x9A, 6) => Group::TwoSources,
+            (0x0E | 0x4E, 7) | (0x4E | 0x5E, 1) | (0x5E, 0) | (0xCE, 3 | 6) => Group::Vector,
+            (0x54 | 0x34 | 0x35 | 0xB4 | 0xB5, 0 | 7) => Group::FlagsOrZero,
+            (0x36 | 0x37 | 0xB6 | 0xB7, _) => Group::Bit,
+            (0x17, 7) => Group::Always,
             _ => Group::None,
         };
         top += 1;
@@ -319,6 +347,7 @@ mod tests {
             (Class::Back, 0x17FF_FFFF),           // b .-4
         ] {
             assert_eq!(class_of(word), Some(class), "{word:#x}");
+            assert!(may_matter(word), "{word:#x}");
         }
     }
 
@@ -346,7 +375,7 @@ mod tests {
         assert_eq!(class_of(0x3607_F800), Some(Class::Back)); // tbz w0, #0, .-256
     }
 
-    /// Every top byte that the masks of a class allow leads to its group.
+    /// Whatever the masks of a class leave open among the top bits leads to its group.
     #[test]
     fn the_groups_hide_nothing() {
         let masks: [(u32, u32); 20] = [
@@ -372,10 +401,10 @@ mod tests {
             (0xFFFF_F000, 0xD538_0000),
         ];
         for (mask, value) in masks {
-            let free = !mask >> 24;
-            for bits in (0..256u32).filter(|bits| bits & !free == 0) {
-                let word = value | bits << 24;
-                assert!(class_of(word).is_some(), "{word:#x}");
+            let free = !mask >> GROUP_SHIFT;
+            for bits in (0..GROUPS.len() as u32).filter(|bits| bits & !free == 0) {
+                let word = value | bits << GROUP_SHIFT;
+                assert!(class_of(word).is_some() && may_matter(word), "{word:#x}");
             }
         }
     }

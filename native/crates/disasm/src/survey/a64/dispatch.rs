@@ -1,8 +1,10 @@
 //! How an image finds out what the CPU can do: HWCAP bits, ID registers, trying and catching SIGILL,
 //! resolvers of indirect functions; and the constructor that the helpers' flag needs.
 
+use super::super::parts;
 use super::super::report::{Kind, Sites};
-use super::class::Class;
+use super::blocks::{self, Block, ahead, any, candidates, each, page_of};
+use super::class::{Class, PART};
 use super::insn::{self, Branch, adrp, bit, branch_to, rd, rn};
 use super::view::{HelperNames, View};
 
@@ -190,9 +192,7 @@ pub fn id_register(word: u32) -> String {
 pub fn has_constructor(view: &View<'_, '_>, flag: u64) -> bool {
     const NEXT: usize = 12;
     let (page, offset) = (flag & !0xFFF, (flag & 0xFFF) as u32);
-    let (words, _) = view.code.bytes.as_chunks::<4>();
-    words.iter().enumerate().any(|(index, bytes)| {
-        let word = u32::from_le_bytes(*bytes);
+    let sets = |index: usize, word: u32| {
         if word & 0x9F00_0000 != 0x9000_0000 || adrp(word, view.code.at(index)) != page {
             return false;
         }
@@ -214,5 +214,17 @@ pub fn has_constructor(view: &View<'_, '_>, flag: u64) -> bool {
         let mut next = index + 1..=index + NEXT;
         let completed = next.clone().find(|place| completes(*place));
         next.any(stores) || completed.is_some_and(|at| (at + 1..=at + NEXT).any(stores_there))
-    })
+    };
+    let (ahead, known) = (ahead(view.code), page_of(view.code, flag));
+    let may_set = |start, block: &Block| {
+        any(&each(start, block, |index, word| blocks::page(index, word, ahead)), |page| {
+            page == known
+        })
+    };
+    let in_part = |part| {
+        let mut found = false;
+        candidates(view.code, part, may_set, |index, word| found |= sets(index, word));
+        found
+    };
+    parts::map(view.code.len(), PART, in_part).contains(&true)
 }

@@ -31,17 +31,18 @@ pub fn find(view: &View<'_, '_>, sites: &mut Sites) -> Modes {
     let mut pair_ends = 0;
     for event in &view.events {
         let index = event.index as usize;
-        if view.is_in_helper(index) {
+        let is_looked_at = event.class.is_lse() || event.class == Class::LoadExclusive;
+        if !is_looked_at || view.is_in_helper(index) {
             continue;
         }
-        let address = view.code.at(index);
-        let function = view.code.function(address).map_or(address, |function| function.start);
         if event.class.is_lse() {
+            let address = view.code.at(index);
+            let function = view.code.function(address).map_or(address, |function| function.start);
             let is_guarded = guards(view, index).any(|(_, target)| target > index);
             let places = if is_guarded { &mut dispatched } else { &mut unguarded };
             places.entry(function).or_insert((index, 0)).1 += 1;
             *(if is_guarded { &mut modes.dispatched } else { &mut modes.unguarded }) += 1;
-        } else if event.class == Class::LoadExclusive && index >= pair_ends {
+        } else if index >= pair_ends {
             let (end, operation) = pair(view, index);
             pair_ends = end;
             let is_fallback =

@@ -4,9 +4,13 @@
 //! Operation, size and order come from the LSE instruction; a barrier in the fallback is what only
 //! the `_sync` variants have. Source: gcc/libgcc/config/aarch64/lse.S.
 
+use std::ops::Range;
+
 use super::super::code::Code;
-use super::class::{Class, Event};
-use super::insn::{RET, adrp, branch_to};
+use super::super::parts;
+use super::blocks::{Block, any, candidates, each, index_of, jump_target};
+use super::class::{Class, Event, PART};
+use super::insn::{Branch, RET, adrp, branch_to};
 
 const BTI_C: u32 = 0xD503_245F;
 const DMB_ISH: u32 = 0xD503_3BBF;
@@ -94,23 +98,33 @@ fn name(word: u32, class: Class, is_sync: bool) -> Option<String> {
 
 /// How often each helper (by its first word's address) is called: BL, and B as a tail call.
 pub fn count_calls(code: &Code<'_>, starts: &[u64], calls: &mut [u64]) {
-    let (Some(low), Some(high)) = (starts.first(), starts.last()) else { return };
-    let (words, _) = code.bytes.as_chunks::<4>();
-    let mut address = code.address;
-    for word in words {
-        let word = u32::from_le_bytes(*word);
-        if word & 0x7C00_0000 == 0x1400_0000 {
-            let distance = i64::from((word << 6).cast_signed() >> 6) * 4;
-            let target = address.wrapping_add_signed(distance);
-            if (*low..=*high).contains(&target)
-                && let Ok(found) = starts.binary_search(&target)
-                && !code.data.contains(address)
-            {
-                calls[found] += 1;
-            }
-        }
-        address = address.wrapping_add(4);
+    if starts.is_empty() {
+        return;
     }
+    let counted = parts::map(code.len(), PART, |part| calls_in(code, part, starts));
+    for part in counted {
+        for (sum, count) in calls.iter_mut().zip(part) {
+            *sum += count;
+        }
+    }
+}
+
+fn calls_in(code: &Code<'_>, part: Range<usize>, starts: &[u64]) -> Vec<u64> {
+    let mut calls = vec![0; starts.len()];
+    let (Some(low), Some(high)) = (starts.first(), starts.last()) else { return calls };
+    let (first, span) = (index_of(code, *low), ((high - low) >> 2) as u32);
+    let may_call = |start, block: &Block| {
+        any(&each(start, block, jump_target), |target| target.wrapping_sub(first) <= span)
+    };
+    candidates(code, part, may_call, |index, word| {
+        if let Some((Branch::Call | Branch::Always, target)) = branch_to(index, word)
+            && let Ok(found) = starts.binary_search(&code.at(target))
+            && !code.data.contains(code.at(index))
+        {
+            calls[found] += 1;
+        }
+    });
+    calls
 }
 
 #[cfg(test)]

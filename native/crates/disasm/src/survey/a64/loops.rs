@@ -1,17 +1,21 @@
 //! Loops of at most 64 instructions: those that wait, those that only count, hints and barriers in
 //! them or outside.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::parts;
 use super::super::report::{Hints, Kind, Sites};
 use super::body::Body;
-use super::class::Class;
+use super::class::{Class, Event};
 use super::insn::{self, bit, branch, branch_to};
 use super::spin::{By, is_retry, looks_at, waits_by};
 use super::view::{HelperNames, Loop, View, is_helper};
 
 /// How far from a delay loop an atomic operation makes it look like a back-off.
 const NEAR: usize = 64;
+/// Loops whose last instructions are further from each other have none in common.
+const APART: u32 = 64;
 
 /// Finds them all. Exported functions that hold any go to `exports`.
 pub fn find(
@@ -21,39 +25,91 @@ pub fn find(
     exports: &mut BTreeMap<String, Hints>,
 ) {
     let hinted = hints(view, names, sites, exports);
-    let mut waiting: BTreeSet<usize> = BTreeSet::new();
-    let mut before: Vec<Loop> = Vec::new();
-    for event in view.events.iter().filter(|event| event.class == Class::Back) {
-        let Some(found) = view.closed_by(event) else { continue };
-        before.retain(|earlier| found.end - earlier.end <= 64);
-        let inner = before.iter().filter(|earlier| earlier.start >= found.start);
-        let mut inner = inner.filter(|earlier| !is_retry(view, **earlier));
-        // Of loops that share their first instruction, the smallest that waits is reported.
-        let is_inner =
-            !inner.any(|earlier| earlier.start != found.start || waiting.contains(&earlier.end));
-        let Some(body) = Body::of(view.code, found) else { continue };
-        before.push(found);
-        let mut hints_inside = hinted.range(found.start..=found.end);
-        let hint_inside = hints_inside.any(|index| body.holds(*index));
-        if !is_inner || hint_inside || !view.is_in_function(found) {
-            continue;
-        }
-        if let Some(constant) = delay(view, found) {
-            let near_atomic = is_near_atomic(view, names, found);
-            let kind = Kind::DelayLoop { constant, near_atomic };
-            view.add(sites, kind, found.start, found.end + 1);
-            export(view, found.start, exports);
-        } else if !is_retry(view, found)
-            && !view.is_in_helper(found.start)
-            && let Some(by) = waits_by(view, names, body)
-        {
-            waiting.insert(found.end);
-            let kind = Kind::SpinLoop { hint: "none", by: by.name() };
-            view.add(sites, kind, found.start, found.end + 1);
-            export(view, found.start, exports);
-        }
+    let back = view.events.iter().filter(|event| event.class == Class::Back);
+    let back: Vec<Event> = back.copied().collect();
+    let parts = parts::map(back.len(), 1024, |part| {
+        let part = apart(&back, part.start)..apart(&back, part.end);
+        without_hint(view, names, &hinted, &back[part])
+    });
+    for (kind, found) in parts.into_iter().flatten() {
+        view.add(sites, kind, found.start, found.end + 1);
+        export(view, found.start, exports);
     }
     barriers(view, sites);
+}
+
+/// From a number on, the first branch back so far from the one before that their loops have nothing
+/// to do with each other.
+fn apart(back: &[Event], from: usize) -> usize {
+    let is_apart = |k: &usize| {
+        k.checked_sub(1).is_none_or(|before| back[*k].index - back[before].index > APART)
+    };
+    (from..back.len()).find(is_apart).unwrap_or(back.len())
+}
+
+/// A branch back that the search for those without a hint has passed.
+struct Passed {
+    found: Loop,
+    waits: bool,
+    /// Whether it makes a loop that does something else than try a store exclusive again. Only asked
+    /// if it is inside of another.
+    counts: OnceCell<bool>,
+}
+
+impl Passed {
+    fn counts(&self, view: &View<'_, '_>) -> bool {
+        *self.counts.get_or_init(|| {
+            Body::of(view.code, self.found).is_some() && !is_retry(view, self.found)
+        })
+    }
+}
+
+/// Of loops closed by these branches: those that only count, and those that wait without a hint.
+fn without_hint(
+    view: &View<'_, '_>,
+    names: &HelperNames,
+    hinted: &BTreeSet<usize>,
+    back: &[Event],
+) -> Vec<(Kind, Loop)> {
+    let mut reported = Vec::new();
+    let mut before: Vec<Passed> = Vec::new();
+    for event in back {
+        let Some(found) = view.closed_by(event) else { continue };
+        before.retain(|earlier| found.end - earlier.found.end <= APART as usize);
+        // Of loops that share their first instruction, the smallest that waits is reported.
+        let has_inner = before.iter().any(|earlier| {
+            let start = earlier.found.start;
+            (start > found.start || start == found.start && earlier.waits) && earlier.counts(view)
+        });
+        let kind = if has_inner { None } else { kind(view, names, hinted, found) };
+        let waits = matches!(kind, Some(Kind::SpinLoop { .. }));
+        reported.extend(kind.map(|kind| (kind, found)));
+        before.push(Passed { found, waits, counts: OnceCell::new() });
+    }
+    reported
+}
+
+/// What a loop without another one inside is.
+fn kind(
+    view: &View<'_, '_>,
+    names: &HelperNames,
+    hinted: &BTreeSet<usize>,
+    found: Loop,
+) -> Option<Kind> {
+    let body = Body::of(view.code, found)?;
+    if hinted.range(found.start..=found.end).any(|index| body.holds(*index)) {
+        return None;
+    }
+    if let Some(constant) = delay(view, found) {
+        let near_atomic = || is_near_atomic(view, names, found);
+        let is_one = view.is_in_function(found);
+        return is_one.then(|| Kind::DelayLoop { constant, near_atomic: near_atomic() });
+    }
+    if is_retry(view, found) || view.is_in_helper(found.start) {
+        return None;
+    }
+    let by = waits_by(view, names, body).filter(|_| view.is_in_function(found))?;
+    Some(Kind::SpinLoop { hint: "none", by: by.name() })
 }
 
 fn export<'x>(

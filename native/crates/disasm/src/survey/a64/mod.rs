@@ -1,5 +1,6 @@
 //! The survey of A64 code: one pass for events, then matchers over events and words.
 
+mod blocks;
 mod body;
 mod class;
 mod dispatch;
@@ -9,10 +10,12 @@ pub mod insn;
 #[cfg(test)]
 mod insn_tests;
 mod loops;
+mod places;
 mod reach;
 mod spin;
 mod text;
 mod view;
+mod wanted;
 
 use std::collections::BTreeMap;
 
@@ -57,7 +60,12 @@ pub fn survey(elf: &Elf<'_>, with_sites: bool) -> Findings {
         let mut events = class::scan(code);
         // A helper's body is its own witness.
         let helpers = helpers::find(code, &events);
-        let in_helper = |index: usize| helpers.iter().any(|h| (h.start..h.end).contains(&index));
+        let first = helpers.iter().map(|helper| helper.start).min().unwrap_or(usize::MAX);
+        let end = helpers.iter().map(|helper| helper.end).max().unwrap_or(0);
+        let in_helper = |index: usize| {
+            (first..end).contains(&index)
+                && helpers.iter().any(|h| (h.start..h.end).contains(&index))
+        };
         events.retain(|event| {
             let index = event.index as usize;
             let is_known =

@@ -7,15 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use object::{
-    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget,
-    SectionFlags,
-};
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, SectionFlags};
 
 use super::super::elf::Elf;
+use super::super::relocations;
 use super::super::report::{Kind, Sites};
-use super::insn::{self, Branch, adrp, branch_to, rd};
+use super::insn::{self, Branch, branch_to, rd};
+use super::places::{ADDRESS, Places};
 use super::view::View;
+use super::wanted::Wanted;
 
 const DEPTH: usize = 4;
 const JUMP_SLOT: u32 = 1026;
@@ -24,11 +24,17 @@ const LOADED: u64 = 2;
 const LOADED_OR_CODE: u64 = 6;
 /// How far before a place its guard may be.
 const GUARD: usize = 96;
-/// How far behind ADRP the rest of an address may be.
-const ADDRESS: usize = 8;
 
-/// Who refers to a function: (section, index of the word).
-type References = HashMap<u64, Vec<(usize, usize)>>;
+/// More functions are not followed upward at once.
+const MOST: usize = 10_000;
+
+/// A place that refers to a function.
+struct Reference {
+    /// The function that it is in.
+    from: Option<u64>,
+    /// Whose constant answer skips it.
+    guard: Option<String>,
+}
 
 /// A function by its first address, and which accelerated instructions it has.
 type Accelerated = BTreeMap<u64, BTreeSet<&'static str>>;
@@ -46,11 +52,11 @@ pub fn find(views: &[View<'_, '_>], sites: &mut Sites) {
     let mut search = Search {
         elf,
         views,
-        references: References::new(),
+        references: HashMap::new(),
         pointers: BTreeSet::new(),
         slots: BTreeMap::new(),
     };
-    search.collect(accelerated.keys().copied().collect());
+    search.collect(&accelerated);
     for (function, classes) in accelerated {
         let Some(view) = views.iter().find(|view| view.code.holds(function)) else { continue };
         let Some(known) = view.code.function(function) else { continue };
@@ -81,6 +87,11 @@ fn accelerated(views: &[View<'_, '_>]) -> Accelerated {
     found
 }
 
+/// The function that a reference without a guard is in.
+fn unguarded(reference: &Reference) -> Option<u64> {
+    if reference.guard.is_none() { reference.from } else { None }
+}
+
 /// How a function can be reached.
 enum Ways {
     /// Nothing refers to it.
@@ -93,7 +104,8 @@ enum Ways {
 struct Search<'s, 'e, 'a> {
     elf: &'e Elf<'a>,
     views: &'s [View<'e, 'a>],
-    references: References,
+    /// To a function, for those that were looked for.
+    references: HashMap<u64, Vec<Reference>>,
     /// Functions whose address is in data.
     pointers: BTreeSet<u64>,
     /// Slots of the global offset table that hold a function's address: code loads it from there.
@@ -101,56 +113,107 @@ struct Search<'s, 'e, 'a> {
 }
 
 impl Search<'_, '_, '_> {
-    /// Finds who refers to the functions, then who refers to those, and so on.
-    fn collect(&mut self, mut wanted: BTreeSet<u64>) {
-        let mut known = BTreeSet::new();
-        for _ in 0..DEPTH {
-            self.in_data(&wanted);
-            let mut next = BTreeSet::new();
-            for (section, view) in self.views.iter().enumerate() {
-                for (target, index) in in_code(self.elf, view, &wanted, &self.slots) {
-                    let from = view.code.function(view.code.at(index)).map(|f| f.start);
-                    if from == Some(target) {
-                        continue; // itself
-                    }
-                    self.references.entry(target).or_default().push((section, index));
-                    next.extend(from);
-                }
-            }
-            known.append(&mut wanted);
-            wanted = next.difference(&known).copied().collect();
-            if wanted.is_empty() || wanted.len() > 10_000 {
+    /// Finds who refers to the functions, then who refers to those on which the answer depends.
+    fn collect(&mut self, accelerated: &Accelerated) {
+        for depth in 0..DEPTH {
+            let wanted = self.undecided(accelerated);
+            self.in_data(&Wanted::new(wanted, 2));
+            // Those whose address is in data are decided.
+            let wanted = self.undecided(accelerated);
+            if wanted.is_empty() || depth > 0 && wanted.len() > MOST {
                 break;
             }
+            self.in_code(&wanted);
         }
     }
 
-    fn in_data(&mut self, wanted: &BTreeSet<u64>) {
+    fn in_code(&mut self, wanted: &BTreeSet<u64>) {
+        let places = Places::new(self.elf, wanted, &self.slots);
+        let mut found: HashMap<u64, Vec<Reference>> = HashMap::new();
+        found.extend(wanted.iter().map(|function| (*function, Vec::new())));
+        for view in self.views {
+            for (target, index) in places.in_code(view) {
+                let from = view.code.function(view.code.at(index)).map(|f| f.start);
+                // Not itself, and not one that has been looked for before, by its slot.
+                if from != Some(target)
+                    && let Some(references) = found.get_mut(&target)
+                {
+                    references.push(Reference { from, guard: self.guard(view, index) });
+                }
+            }
+        }
+        self.references.extend(found);
+    }
+
+    /// Functions that were not looked for yet, and by which alone others may turn out closed.
+    fn undecided(&self, accelerated: &Accelerated) -> BTreeSet<u64> {
+        let mut known = HashMap::new();
+        let mut found = BTreeSet::new();
+        let mut next: BTreeSet<u64> = accelerated.keys().copied().collect();
+        for depth in 0..DEPTH {
+            let mut above = BTreeSet::new();
+            for function in next {
+                if !self.may_be_closed(function, depth, &mut known) {
+                    continue;
+                }
+                match self.references.get(&function) {
+                    Some(references) => above.extend(references.iter().filter_map(unguarded)),
+                    None => _ = found.insert(function),
+                }
+            }
+            next = above;
+        }
+        found
+    }
+
+    /// Whether `ways` may still say so of a function at a depth.
+    fn may_be_closed(
+        &self,
+        function: u64,
+        depth: usize,
+        known: &mut HashMap<(u64, usize), bool>,
+    ) -> bool {
+        if depth >= DEPTH || self.pointers.contains(&function) {
+            return false;
+        }
+        let Some(references) = self.references.get(&function) else { return true };
+        if let Some(known) = known.get(&(function, depth)) {
+            return *known;
+        }
+        let may = !references.is_empty()
+            && references.iter().all(|reference| {
+                let above = |from| self.may_be_closed(from, depth + 1, known);
+                reference.guard.is_some() || reference.from.is_some_and(above)
+            });
+        known.insert((function, depth), may);
+        may
+    }
+
+    fn in_data(&mut self, wanted: &Wanted) {
         let file = &self.elf.file;
         let table = file.section_by_name(".got");
         let table = table.map_or(0..0, |got| got.address()..got.address() + got.size());
+        let symbols = file.dynamic_symbol_table();
         let mut is_relocated = false;
-        for (place, relocation) in file.dynamic_relocations().into_iter().flatten() {
-            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
-            is_relocated |= r_type.0 == RELATIVE;
-            let value = match relocation.target() {
-                RelocationTarget::Symbol(_) if r_type.0 == JUMP_SLOT => continue,
-                RelocationTarget::Symbol(index) => {
-                    let symbols = file.dynamic_symbol_table();
-                    let symbol = symbols.and_then(|table| table.symbol_by_index(index).ok());
+        relocations::each(file, |relocation| {
+            is_relocated |= relocation.kind == RELATIVE;
+            let value = match relocation.symbol {
+                Some(_) if relocation.kind == JUMP_SLOT => return,
+                Some(index) => {
+                    let symbol = symbols.as_ref().and_then(|all| all.symbol_by_index(index).ok());
                     symbol.map_or(0, |symbol| symbol.address())
                 }
-                _ => relocation.addend().cast_unsigned(),
+                None => relocation.addend,
             };
-            if !wanted.contains(&value) {
-                continue;
+            if !wanted.contains(value) {
+                return;
             }
-            if table.contains(&place) {
-                self.slots.insert(place, value);
+            if table.contains(&relocation.place) {
+                self.slots.insert(relocation.place, value);
             } else {
                 self.pointers.insert(value);
             }
-        }
+        });
         // Packed relocations leave the addresses in place, as no relocations at all do.
         if !is_relocated || file.section_by_name(".relr.dyn").is_some() {
             self.in_words(wanted);
@@ -158,7 +221,7 @@ impl Search<'_, '_, '_> {
     }
 
     /// Without relocations of their own, addresses are plain words of data.
-    fn in_words(&mut self, wanted: &BTreeSet<u64>) {
+    fn in_words(&mut self, wanted: &Wanted) {
         for section in self.elf.file.sections() {
             let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
             let is_data = sh_flags.0 & LOADED_OR_CODE == LOADED;
@@ -166,7 +229,7 @@ impl Search<'_, '_, '_> {
             if is_data {
                 let (words, _) = bytes.as_chunks::<8>();
                 let words = words.iter().map(|word| u64::from_le_bytes(*word));
-                self.pointers.extend(words.filter(|word| wanted.contains(word)));
+                self.pointers.extend(words.filter(|word| wanted.contains(*word)));
             }
         }
     }
@@ -180,12 +243,10 @@ impl Search<'_, '_, '_> {
             return Ways::Open;
         }
         let mut guard = None;
-        for (section, index) in references {
-            let view = &self.views[*section];
-            let closed = self.guard(view, *index).or_else(|| {
-                let from = view.code.function(view.code.at(*index))?;
+        for reference in references {
+            let closed = reference.guard.clone().or_else(|| {
                 // A function that nobody in here refers to may be called from elsewhere.
-                match self.ways(from.start, depth + 1) {
+                match self.ways(reference.from?, depth + 1) {
                     Ways::Closed(guard) => Some(guard),
                     _ => None,
                 }
@@ -207,10 +268,11 @@ impl Search<'_, '_, '_> {
                 return None;
             };
             let target = view.code.at(target);
-            let (name, inside) = self.elf.target(target);
-            let inside = inside?;
-            (self.is_always_zero(inside) && is_skipped(view, call, place))
-                .then(|| name.map_or_else(|| format!("{inside:#x}"), str::to_owned))
+            let inside = self.elf.inside(target)?;
+            (self.is_always_zero(inside) && is_skipped(view, call, place)).then(|| {
+                let name = self.elf.target(target);
+                name.map_or_else(|| format!("{inside:#x}"), str::to_owned)
+            })
         })
     }
 
@@ -293,84 +355,5 @@ fn prepares(view: &View<'_, '_>, place: usize, index: usize, register: u8) -> bo
         .find(|at| insn::writes(view.code.word(*at)) & insn::bit(register) != 0);
     last.is_some_and(|last| {
         last == place || last <= place + ADDRESS && rd(view.code.word(place)) == register
-    })
-}
-
-/// Calls of the functions, and places where their address is made: (function, index).
-fn in_code(
-    elf: &Elf<'_>,
-    view: &View<'_, '_>,
-    wanted: &BTreeSet<u64>,
-    slots: &BTreeMap<u64, u64>,
-) -> Vec<(u64, usize)> {
-    let mut found = Vec::new();
-    let (Some(low), Some(high)) = (wanted.first(), wanted.last()) else { return found };
-    let pages = wanted.iter().chain(slots.keys());
-    let pages: BTreeSet<u64> = pages.map(|address| address & !0xFFF).collect();
-    let mut stubs: HashMap<u64, u64> = HashMap::new();
-    stubs.extend(elf.stubs.iter().filter_map(|(stub, name)| {
-        let target = *elf.defined.get(name)?;
-        wanted.contains(&target).then_some((*stub, target))
-    }));
-    let first_stub = stubs.keys().min().copied().unwrap_or(u64::MAX);
-    let last_stub = stubs.keys().max().copied().unwrap_or(0);
-    let code = view.code;
-    let (words, _) = code.bytes.as_chunks::<4>();
-    for (index, bytes) in words.iter().enumerate() {
-        let word = u32::from_le_bytes(*bytes);
-        match word >> 24 {
-            0x14..=0x17 | 0x94..=0x97 | 0x54 | 0x34..=0x37 | 0xB4..=0xB7 => {
-                let Some((_, target)) = branch_to(index, word) else { continue };
-                let target = code.at(target);
-                if (*low..=*high).contains(&target) && wanted.contains(&target) {
-                    found.push((target, index));
-                } else if (first_stub..=last_stub).contains(&target)
-                    && let Some(target) = stubs.get(&target)
-                {
-                    found.push((*target, index));
-                }
-            }
-            top if top & 0x1F == 0x10 => {
-                found.extend(taken(view, index, word, &pages, wanted, slots));
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The function whose address an ADRP with its ADD, an ADRP with a load from a slot, or an ADR makes,
-/// and where it is in the register.
-fn taken(
-    view: &View<'_, '_>,
-    index: usize,
-    word: u32,
-    pages: &BTreeSet<u64>,
-    wanted: &BTreeSet<u64>,
-    slots: &BTreeMap<u64, u64>,
-) -> Option<(u64, usize)> {
-    let address = view.code.at(index);
-    if word >> 31 == 0 {
-        // ADR has the fields of ADRP, in bytes.
-        let distance = adrp(word, 0).cast_signed() >> 12;
-        let target = address.wrapping_add_signed(distance);
-        return wanted.contains(&target).then_some((target, index));
-    }
-    let page = adrp(word, address);
-    if !pages.contains(&page) {
-        return None;
-    }
-    (index + 1..=index + ADDRESS).find_map(|next| {
-        let other = view.code.word(next);
-        if insn::rn(other) != rd(word) {
-            return None;
-        }
-        if other & 0xFFC0_0000 == 0xF940_0000 {
-            let slot = page.wrapping_add(u64::from(other >> 10 & 0xFFF) * 8);
-            return slots.get(&slot).map(|function| (*function, next));
-        }
-        let (_, _, number) = insn::add_number(other)?;
-        let target = page.wrapping_add_signed(number);
-        wanted.contains(&target).then_some((target, next))
     })
 }

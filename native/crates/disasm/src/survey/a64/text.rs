@@ -26,7 +26,7 @@ pub fn listing(elf: &Elf<'_>, code: &Code<'_>, start: usize, end: usize) -> Vec<
 fn text(elf: &Elf<'_>, code: &Code<'_>, address: u64, word: u32) -> String {
     if let Some((kind, distance)) = branch(word) {
         let target = address.wrapping_add_signed(distance * 4);
-        let name = code.called(address).or_else(|| elf.target(target).0);
+        let name = code.called(address).or_else(|| elf.target(target));
         let place =
             name.map_or_else(|| format!("{target:x}"), |name| format!("{target:x} <{name}>"));
         return branch_text(kind, word, &place);

@@ -95,7 +95,7 @@ impl<'e, 'a> View<'e, 'a> {
         }
         let (_, target) = branch_to(index, self.code.word(index))?;
         let target = self.code.at(target);
-        names.get(&target).map(String::as_str).or_else(|| self.elf.target(target).0)
+        names.get(&target).map(String::as_str).or_else(|| self.elf.target(target))
     }
 
     /// A site from a stretch of words.

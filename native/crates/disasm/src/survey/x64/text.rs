@@ -33,7 +33,7 @@ fn line(elf: &Elf<'_>, code: &Code<'_>, instruction: &Instruction) -> String {
     let place = match instruction.flow_control() {
         FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch | FlowControl::Call => {
             let target = instruction.near_branch_target();
-            let name = code.called(instruction.ip() + 1).or_else(|| elf.target(target).0);
+            let name = code.called(instruction.ip() + 1).or_else(|| elf.target(target));
             name.map_or_else(|| format!(" {target:x}"), |name| format!(" {target:x} <{name}>"))
         }
         _ => operands(instruction),
