@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import pytest
 from assay.record import Bundle
 from assay.study import Study, read
 from fakes import STUDY, FakeTarget, run_fake
+
+
+def pytest_configure() -> None:
+    """Told to end, tests end what they started, as they do on Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from assay.cli import app
-from assay.explain import Explanation, explain
+from assay.explain import Everything, Explanation, explain
 from assay.explain.headroom import share_of
 from assay.record import Bundle, counted_blocks, replayed
 from assay.report import verdict_lines
@@ -104,10 +104,11 @@ def test_an_explanation_can_be_printed_and_read(finished: Bundle) -> None:
     assert said.exit_code == 0
     assert "down: held" in said.stdout
     assert "gain by" in said.stdout
-    found = json.loads(CliRunner().invoke(app, ["explain", str(finished.folder), "--json"]).stdout)
-    assert [e["verdict"]["arm"] for e in found] == ["hint", "cache"]
-    assert found[1]["predictions"][0]["outcome"] == "held"
-    assert found[1]["identity"]["terms"][1]["name"] == "CPU time per operation"
+    printed = CliRunner().invoke(app, ["explain", str(finished.folder), "--json"]).stdout
+    found = TypeAdapter(Everything).validate_json(printed).explanations
+    assert [e.verdict.arm for e in found] == ["hint", "cache"]
+    assert found[1].predictions[0].outcome == "held"
+    assert found[1].identity.terms[1].name == "CPU time per operation"
 
 
 def test_blocks_from_runs_are_those_of_the_replay(tmp_path, study, fake: FakeTarget) -> None:

@@ -1,6 +1,7 @@
 """Why: what a change was to move and did, how much it could have gained, what limits next, and
 where the time went."""
 
+from assay.explain.everything import Everything, Profiled, everything
 from assay.explain.explanation import Explanation, explain, explanations
 from assay.explain.flame import Frame, flame_graph, merged
 from assay.explain.headroom import Bound
@@ -21,14 +22,17 @@ __all__ = [
     "ArmProfile",
     "Between",
     "Bound",
+    "Everything",
     "Explanation",
     "Frame",
     "Identity",
     "Limit",
     "Moved",
     "ProfileDifference",
+    "Profiled",
     "Term",
     "differences",
+    "everything",
     "explain",
     "explanations",
     "flame_graph",

@@ -1,0 +1,43 @@
+"""All that explains a study: what `assay explain --json` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.explain.explanation import Explanation, explain
+from assay.explain.profile import Moved, differences
+from assay.record import Bundle
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """Where the time went in an arm and in the one it is compared with; shares as fractions.
+
+    `blocks`: those in which both were profiled; `unused`: profiles that were not of their window.
+    """
+
+    case: str
+    arm: str
+    against: str
+    blocks: int
+    unused: int
+    functions: tuple[Moved, ...]
+
+
+@dataclass(frozen=True)
+class Everything:
+    """Explanations of every arm, and profiles where the study took any."""
+
+    explanations: tuple[Explanation, ...]
+    profiles: tuple[Profiled, ...]
+
+
+def everything(bundle: Bundle) -> Everything:
+    """Both of a bundle; BundleError without verdicts, AlteredError if it was altered."""
+    return Everything(
+        tuple(explain(bundle)),
+        tuple(
+            Profiled(d.case, d.arm, d.against, d.blocks, d.unused, tuple(d.functions))
+            for d in differences(bundle, bundle.verdicts())
+        ),
+    )
