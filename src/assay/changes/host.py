@@ -151,7 +151,7 @@ HOST_CHANGES = (
         "thp",
         "to whom the kernel gives transparent huge pages: nobody, those that ask, everybody",
         _values(THP, "never", "always", "madvise"),
-        signature=falls("page_table_bytes", "dtlb_walks_per_1000_instructions"),
+        signature=rises("resident_bytes") + falls("dtlb_walks_per_1000_instructions"),
     ),
     _host(
         "swappiness",

@@ -11,6 +11,10 @@ use super::view::{HelperNames, View};
 const HWCAP: u64 = 16;
 const HWCAP2: u64 = 26;
 const SIGILL: u64 = 4;
+/// SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+const CRASHES: [u64; 4] = [6, 7, 8, 11];
+/// How far from SIGILL they are looked for.
+const BESIDE: usize = 64;
 /// How far behind the argument the call may be, and how far behind the call its result's use.
 const CALL: usize = 6;
 const USE: usize = 16;
@@ -87,18 +91,10 @@ fn argument(
     word: u32,
 ) -> bool {
     let Some((_, number)) = insn::constant(word) else { return false };
-    let call = (index + 1..=index + CALL).find(|place| {
-        let word = view.code.word(*place);
-        matches!(insn::branch(word), Some((Branch::Call | Branch::Always, _)))
-            || insn::is_indirect_call(word)
-            || word == insn::RET
-            || insn::writes(word) & 1 != 0
-    });
-    let Some((call, name)) = call.and_then(|call| Some((call, view.callee(call, names)?))) else {
-        return false;
-    };
+    let Some((call, name)) = called_with(view, names, index) else { return false };
     if number == SIGILL {
-        let catches = ["sigaction", "signal"].iter().any(|end| name.ends_with(end));
+        let catches = ["sigaction", "signal"].iter().any(|end| name.ends_with(end))
+            && !catches_crashes(view, names, index, name);
         if catches {
             view.add(sites, Kind::SigillProbe {}, index, call + 1);
         }
@@ -110,6 +106,37 @@ fn argument(
         view.add(sites, Kind::Hwcap { argument: number, bits }, index, end);
     }
     asks
+}
+
+/// The call that an argument is set for, and of what.
+fn called_with<'n>(
+    view: &'n View<'_, '_>,
+    names: &'n HelperNames,
+    index: usize,
+) -> Option<(usize, &'n str)> {
+    let call = (index + 1..=index + CALL).find(|place| {
+        let word = view.code.word(*place);
+        matches!(insn::branch(word), Some((Branch::Call | Branch::Always, _)))
+            || insn::is_indirect_call(word)
+            || word == insn::RET
+            || insn::writes(word) & 1 != 0
+    })?;
+    Some((call, view.callee(call, names)?))
+}
+
+/// Whether the same function is called for signals of crashes too, close by: then SIGILL is caught
+/// to report a crash, and nothing is tried.
+fn catches_crashes(
+    view: &View<'_, '_>,
+    names: &HelperNames,
+    index: usize,
+    catches: &str,
+) -> bool {
+    (index.saturating_sub(BESIDE)..index + BESIDE).any(|place| {
+        let word = view.code.word(place);
+        matches!(insn::constant(word), Some((0, number)) if CRASHES.contains(&number))
+            && called_with(view, names, place).is_some_and(|(_, name)| name == catches)
+    })
 }
 
 /// Which bits of the result are looked at, and the index after the last look.

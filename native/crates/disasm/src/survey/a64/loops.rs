@@ -14,6 +14,8 @@ use super::view::{HelperNames, Loop, View, is_helper};
 
 /// How far from a delay loop an atomic operation makes it look like a back-off.
 const NEAR: usize = 64;
+/// How many instructions on a long loop may still lead back.
+const LONGEST: usize = 4096;
 /// Loops whose last instructions are further from each other have none in common.
 const APART: u32 = 64;
 
@@ -140,7 +142,7 @@ fn hints(
         if let Some(found) = view.true_loop_around(index) {
             places.insert(index);
             loops.entry((found.start, found.end)).or_insert(hint);
-        } else {
+        } else if !in_long_loop(view, index) {
             let address = view.code.at(index);
             let function = view.code.function(address).map_or(address, |f| f.start);
             outside.entry((function, hint)).or_insert((index, 0)).1 += 1;
@@ -155,6 +157,20 @@ fn hints(
         view.add(sites, Kind::HintOutsideLoop { hint, count }, index, index + 1);
     }
     places
+}
+
+/// Whether a branch further down the function leads back to before a place: a loop too long to be
+/// a wait, but a loop.
+fn in_long_loop(view: &View<'_, '_>, index: usize) -> bool {
+    let address = view.code.at(index);
+    let Some(function) = view.code.function(address) else { return false };
+    let words = |bytes: u64| usize::try_from(bytes / 4).unwrap_or(usize::MAX);
+    let first = index.saturating_sub(words(address - function.start));
+    let end = index.saturating_add(words(function.end - address).min(LONGEST));
+    (index + 1..end).any(|place| {
+        matches!(branch_to(place, view.code.word(place)), Some((kind, target))
+            if kind != Branch::Call && (first..=index).contains(&target))
+    })
 }
 
 /// Whether a loop only counts one register by a constant, and from what (if it is a constant too).

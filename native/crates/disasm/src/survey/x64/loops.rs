@@ -20,6 +20,8 @@ use super::text::decode;
 
 /// How far from a delay loop, in bytes, an atomic operation makes it look like a back-off.
 const NEAR: u64 = 256;
+/// How many bytes on a long loop may still lead back.
+const LONGEST: u64 = 16_384;
 /// The longest loop that is believed to wait by a plain load.
 const SHORT: u32 = 6;
 
@@ -65,6 +67,7 @@ fn hints(elf: &Elf<'_>, code: &Code<'_>, scan: &Scan, findings: &mut Findings) {
         let address = event.address;
         match scan.loop_around(address).filter(|found| code.same_function(found.start, address)) {
             Some(found) => _ = loops.insert((found.start, found.last)),
+            None if in_long_loop(code, address) => {}
             None => {
                 let function = code.function(address).map_or(address, |f| f.start);
                 outside.entry(function).or_insert((address, 0)).1 += 1;
@@ -80,6 +83,17 @@ fn hints(elf: &Elf<'_>, code: &Code<'_>, scan: &Scan, findings: &mut Findings) {
         let kind = Kind::HintOutsideLoop { hint: "pause", count };
         findings.sites.add(kind, |kind| site(elf, code, kind, address, address));
     }
+}
+
+/// Whether a jump further down the function leads back to before a place: a loop too long to be a
+/// wait, but a loop.
+fn in_long_loop(code: &Code<'_>, address: u64) -> bool {
+    let Some(function) = code.function(address) else { return false };
+    let last = function.end.min(address.saturating_add(LONGEST));
+    decode(code, address, last).iter().any(|instruction| {
+        matches!(instruction.flow_control(), FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch)
+            && (function.start..=address).contains(&instruction.near_branch_target())
+    })
 }
 
 /// What a loop with a hint looks at.
