@@ -18,7 +18,8 @@ from assay.verdict.predicted import FLOOR
 from assay.verdict.rows import Row
 
 GONE = 1.5 * FLOOR - 1
-"""An effect that is as large as is looked for."""
+NEW = 1 / (1.5 * FLOOR) - 1
+"""Effects that are as large as is looked for."""
 
 WENT = {"up": "up", "down": "down", "same": "unmoved"}
 
@@ -77,6 +78,8 @@ def _effect(row: Row) -> str:
     shown = as_measured(row)
     if shown.estimate is not None and shown.estimate <= GONE:
         return f"{row.metric} down to 1 % or less"
+    if shown.estimate is not None and shown.estimate >= NEW:
+        return f"{row.metric} up from 1 % or less"
     return f"{row.metric} {estimate(shown)} {interval(shown)}"
 
 

@@ -126,12 +126,7 @@ fn called_with<'n>(
 
 /// Whether the same function is called for signals of crashes too, close by: then SIGILL is caught
 /// to report a crash, and nothing is tried.
-fn catches_crashes(
-    view: &View<'_, '_>,
-    names: &HelperNames,
-    index: usize,
-    catches: &str,
-) -> bool {
+fn catches_crashes(view: &View<'_, '_>, names: &HelperNames, index: usize, catches: &str) -> bool {
     (index.saturating_sub(BESIDE)..index + BESIDE).any(|place| {
         let word = view.code.word(place);
         matches!(insn::constant(word), Some((0, number)) if CRASHES.contains(&number))

@@ -8,7 +8,7 @@ use super::super::parts;
 use super::super::report::{Hints, Kind, Sites};
 use super::body::Body;
 use super::class::{Class, Event};
-use super::insn::{self, bit, branch, branch_to};
+use super::insn::{self, Branch, bit, branch, branch_to};
 use super::spin::{By, is_retry, looks_at, waits_by};
 use super::view::{HelperNames, Loop, View, is_helper};
 

@@ -91,8 +91,10 @@ fn in_long_loop(code: &Code<'_>, address: u64) -> bool {
     let Some(function) = code.function(address) else { return false };
     let last = function.end.min(address.saturating_add(LONGEST));
     decode(code, address, last).iter().any(|instruction| {
-        matches!(instruction.flow_control(), FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch)
-            && (function.start..=address).contains(&instruction.near_branch_target())
+        matches!(
+            instruction.flow_control(),
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+        ) && (function.start..=address).contains(&instruction.near_branch_target())
     })
 }
 
