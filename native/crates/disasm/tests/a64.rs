@@ -88,6 +88,18 @@ fn timers_hints_and_questions_about_the_cpu_are_told_where_they_stand() {
 }
 
 #[test]
+fn a_hint_in_a_loop_too_long_to_be_a_wait_is_in_a_loop_all_the_same() {
+    // isb; 80 times nop; cbnz w1,-81; ret
+    let back = 0x3500_0001 | ((-81i32).cast_unsigned() & 0x7_FFFF) << 5;
+    let mut words = vec![0xD503_3FDF];
+    words.extend([0xD503_201F; 80]);
+    let without = [&words[..], &[0xD65F_03C0]].concat();
+    assert_eq!(sites_of(&without, "hint-outside-loop").len(), 1);
+    let with = [&words[..], &[back, 0xD65F_03C0]].concat();
+    assert_eq!(sites_of(&with, "hint-outside-loop"), []);
+}
+
+#[test]
 fn accelerated_code_that_nothing_refers_to_is_unreachable() {
     let facts = json!({"classes": ["crc32"], "why": "unreferenced", "exported": false});
     assert_eq!(sites_of(CRC, "unreachable"), [(facts, 0)]);

@@ -56,6 +56,18 @@ fn an_empty_counting_loop_has_its_constant() {
 }
 
 #[test]
+fn a_pause_in_a_loop_too_long_to_be_a_wait_is_in_a_loop_all_the_same() {
+    // pause; 300 times nop; jne to the pause; ret
+    let mut code = vec![0xF3, 0x90];
+    code.extend([0x90; 300]);
+    assert_eq!(only(&[&code[..], &[0xC3]].concat(), "hint-outside-loop").len(), 1);
+    code.extend([0x0F, 0x85]);
+    code.extend((-308i32).to_le_bytes());
+    code.push(0xC3);
+    assert_eq!(only(&code, "hint-outside-loop"), [] as [Value; 0]);
+}
+
+#[test]
 fn a_pause_without_a_loop_and_a_timer_are_told() {
     // pause; rdtsc; ret
     let code = [0xF3, 0x90, 0x0F, 0x31, 0xC3];
