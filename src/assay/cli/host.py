@@ -14,7 +14,7 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.counters import GROUPS, asked, callgrind, probe, profilable
 from assay.host import host_facts, limits
 from assay.report import Line
-from assay.report.profiled import absent_lines
+from assay.report.unprofiled import absent_lines
 
 
 @guarded

@@ -6,13 +6,14 @@ be chance among so many functions says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from assay._units import format_percent, format_quantity
 from assay.explain import OTHERS, Between, Moved, ProfileDifference, differences, flame_graph
 from assay.record import Bundle
 from assay.report.line import Line
+from assay.report.unprofiled import unprofiled_lines
 from assay.study import Plan
 from assay.verdict.rows import Verdicts
 
@@ -24,18 +25,6 @@ ROWS = 25
 
 STILL = 0.005
 """A change of share that is not worth a line."""
-
-
-def unprofiled_lines(plan: Plan) -> list[Line]:
-    """What of a profile that the study asks for cannot be had here."""
-    return [] if plan.profile is None else absent_lines(plan.profile.absent)
-
-
-def absent_lines(absent: Mapping[str, str]) -> list[Line]:
-    """What of a profile cannot be had, and why."""
-    names = {"profile": "no profile", "profile.kernel": "the kernel's functions are not profiled"}
-    lines = ((names.get(what, f"no {what}"), why) for what, why in absent.items())
-    return [Line(f"{what}: {why}", "yellow") for what, why in lines]
 
 
 def profile_lines(bundle: Bundle, verdicts: Verdicts) -> list[Line]:

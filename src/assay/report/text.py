@@ -17,7 +17,6 @@ from assay.report.best import NAMES_SHOWN, best_lines, few, standing
 from assay.report.explained import cause, holds
 from assay.report.line import Line
 from assay.report.particulars import extension_text
-from assay.report.profiled import unprofiled_lines
 from assay.report.rows import changed_factors
 from assay.report.scaling import scaling_lines
 from assay.report.screen import screen_lines
@@ -33,6 +32,7 @@ from assay.report.sections import (
     sections,
     slow_runs,
 )
+from assay.report.unprofiled import unprofiled_lines
 from assay.report.wording import (
     STYLES,
     as_measured,
