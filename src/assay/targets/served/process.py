@@ -10,14 +10,16 @@ stopped when its run is.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pwd
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay._errors import MissingError, RunError
@@ -29,8 +31,8 @@ PATIENCE_S = 120.0
 STOP_S = 30.0
 USER = "nobody"
 """Whom a server that refuses root runs as."""
-EXEC_LOOKS = 50
-"""Looks at a process, a millisecond apart, until it shows its environment."""
+GATE_S = 10.0
+"""How long a process may take to come to the gate before its server."""
 _LAST = 2000
 
 
@@ -55,10 +57,27 @@ def free_port() -> int:
 
 def setpriv() -> str:
     """The program that changes users and ties lives; MissingError without it."""
-    found = shutil.which("setpriv")
+    return _of_util_linux("setpriv")
+
+
+def _of_util_linux(name: str) -> str:
+    found = shutil.which(name)
     if found is None:
-        raise MissingError("setpriv is not here", next_step="sudo apt-get install util-linux")
+        raise MissingError(f"{name} is not here", next_step="sudo apt-get install util-linux")
     return found
+
+
+@contextlib.contextmanager
+def _gate(folder: Path) -> Iterator[list[str]]:
+    """Words before a command that is not to begin until this block is over: it waits for the lock
+    of a file, which it then keeps. Should we die, the lock is free and the death signal ends it."""
+    held, path = tempfile.mkstemp(prefix=".gate-", dir=folder)
+    try:
+        os.fchmod(held, 0o644)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield [_of_util_linux("flock"), "--no-fork", path]
+    finally:
+        os.close(held)
 
 
 def run_as(command: Sequence[str], folder: Path, user: str | None) -> str:
@@ -108,13 +127,13 @@ class Process:
         self._log, self._stop_signal, self._at_once = log, stop_signal, orphan_signal
         self._log_start = log.stat().st_size if log.exists() else 0
         # Changing the user takes the death signal away, so it is set after that.
-        tied = [setpriv(), "--pdeathsig", orphan_signal.name.removeprefix("SIG"), "--", *command]
+        tied = [setpriv(), "--pdeathsig", orphan_signal.name.removeprefix("SIG"), "--"]
         self._own = Watcher(folder) if watcher is None else None
         self._watcher = watcher or self._own
         try:
-            with log.open("ab") as output:
+            with log.open("ab") as output, _gate(folder) as gate:
                 self._process = subprocess.Popen(
-                    [*before, *_as_user(tied, user)],
+                    [*before, *_as_user([*tied, *gate, *command], user)],
                     cwd=folder,
                     env={**(os.environ if env is None else env), "TMPDIR": str(folder)},
                     stdin=subprocess.DEVNULL,
@@ -122,13 +141,13 @@ class Process:
                     stderr=output,
                     start_new_session=True,
                 )
+                self.pid = self._process.pid
+                self._watcher.guard(self.pid)
+                self._environ = _environ(self.pid)
         except BaseException:
             if self._own is not None:
                 self._own.dismiss()
             raise
-        self.pid = self._process.pid
-        self._watcher.guard(self.pid)
-        self._environ = _environ(self.pid)
 
     def wait_until(self, is_ready: Callable[[], bool], is_fatal: Callable[[str], str]) -> None:
         """Waits until it is ready. RunError when it has ended, or its log says it never will be."""
@@ -153,7 +172,7 @@ class Process:
     def environ(self, names: Sequence[str]) -> dict[str, str]:
         """Those variables of the environment that it was started with, as the kernel showed them.
 
-        nginx writes its title over them, so they are looked at as soon as it is there.
+        nginx writes its title over them, so they are looked at in the moment before it is there.
         """
         return {name: self._environ[name] for name in names if name in self._environ}
 
@@ -198,19 +217,14 @@ class Process:
 
 
 def _environ(pid: int) -> dict[str, str]:
-    """Of a process that was started just now; nothing of one that is gone already.
-
-    For a moment of its `execve` it has none.
-    """
-    text = ""
-    for _ in range(EXEC_LOOKS):
-        try:
-            text = Path(f"/proc/{pid}/environ").read_text("utf-8", "replace")
-        except OSError:
-            return {}
-        if text.strip("\0"):
-            break
-        time.sleep(0.001)
+    """What a process that stands at its gate hands on; nothing of one that is gone already."""
+    proc, end = Path(f"/proc/{pid}"), time.monotonic() + GATE_S
+    try:
+        while (proc / "comm").read_text().strip() != "flock" and time.monotonic() < end:
+            time.sleep(0.001)
+        text = (proc / "environ").read_text("utf-8", "replace")
+    except OSError:
+        return {}
     pairs = (entry.partition("=") for entry in text.split("\0"))
     return {name: value for name, _, value in pairs}
 
