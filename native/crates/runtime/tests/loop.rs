@@ -335,6 +335,13 @@ fn what_was_sent_is_with_the_kernel_when_the_loop_ends() {
 fn a_worker_stops_when_told_and_can_go_on() {
     for worker in workers() {
         let (handle, turns) = (worker.handle(), Rc::new(Cell::new(0)));
+        let (late, counted) = (worker.handle(), Rc::clone(&turns));
+        worker.spawn(async move {
+            sleep_until(&late, after_ms(&late, 3_600_000)).await;
+            counted.set(1);
+        });
+        worker.run(u64::MAX, &AtomicBool::new(true)).unwrap();
+        assert_eq!(turns.get(), 0);
         let counted = Rc::clone(&turns);
         worker.spawn(async move {
             loop {
@@ -342,8 +349,6 @@ fn a_worker_stops_when_told_and_can_go_on() {
                 counted.set(counted.get() + 1);
             }
         });
-        worker.run(u64::MAX, &AtomicBool::new(true)).unwrap();
-        assert_eq!(turns.get(), 0);
         for _ in 0..2 {
             let before = turns.get();
             // As often as a slow machine needs for one turn; a worker that cannot go on never ends.
