@@ -325,3 +325,12 @@ def test_a_process_of_its_own_ends_a_trial(tree: Tree) -> None:
             break
         time.sleep(0.05)
     assert host_kit.shown(tree) == before
+
+
+def test_what_was_cut_short_before_it_had_a_plan_is_swept_away(tree: Tree) -> None:
+    """Nothing can have been changed by then; before, its folder stayed for good."""
+    folder = tree.place(TRANSACTIONS) / "20260101T000000-abcdef"
+    folder.mkdir(parents=True)
+    (folder / "plan.partial").write_text("{")
+    assert recover(tree) == []
+    assert not folder.exists()

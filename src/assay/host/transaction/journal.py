@@ -111,6 +111,14 @@ def journals(tree: Tree) -> list[str]:
     return sorted(p.name for p in folder.iterdir() if (p / "plan.json").is_file())
 
 
+def unbegun(tree: Tree) -> list[Path]:
+    """Folders of transactions that never began: without a plan nothing can have been changed."""
+    folder = tree.place(TRANSACTIONS)
+    if not folder.is_dir():
+        return []
+    return [p for p in folder.iterdir() if p.is_dir() and not (p / "plan.json").is_file()]
+
+
 def _parse(line: bytes) -> Event | None:
     if not line.endswith(b"\n"):
         return None

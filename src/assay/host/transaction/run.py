@@ -24,7 +24,7 @@ from typing import Literal
 
 from assay._errors import AssayError, InputError, MissingError, RestoreError
 from assay.host.transaction import steps
-from assay.host.transaction.journal import Event, Journal, journals
+from assay.host.transaction.journal import Event, Journal, journals, unbegun
 from assay.host.transaction.plan import Item, Plan, current, identity
 from assay.host.tree import Tree
 
@@ -230,6 +230,10 @@ def recover(tree: Tree) -> list[Status]:
     Called before every command: what a killed process left behind stays no longer than that.
     RestoreError as for `roll_back`, once all were tried.
     """
+    if any(os.access(folder, os.W_OK) for folder in unbegun(tree)):
+        with locked(tree):  # under which nobody is about to begin
+            for folder in unbegun(tree):
+                shutil.rmtree(folder)
     if not any(found.is_over or found.is_half for found in statuses(tree)):
         return []
     done: list[Status] = []
