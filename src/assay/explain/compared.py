@@ -7,20 +7,11 @@ from dataclasses import dataclass
 
 from assay.study import SENTINEL, Plan
 from assay.verdict.observed import Block
-from assay.verdict.rows import SUITE, Row, Verdicts
+from assay.verdict.rows import SUITE, Bounded, Row, Verdicts
 from assay.verdict.signed_rank import SignedRank
 
 LEVEL = 0.05
 Metrics = Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """An estimate over blocks with its 95 % interval; None where few blocks bound nothing."""
-
-    value: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ def bounded(values: Sequence[float]) -> Bounded:
     sample = SignedRank(values)
     low, high = sample.interval(LEVEL)
     known = abs(low) != float("inf")
-    return Bounded(sample.estimate, low if known else None, high if known else None)
+    return Bounded(value=sample.estimate, low=low if known else None, high=high if known else None)
 
 
 def comparisons(plan: Plan, blocks: Sequence[Block], verdicts: Verdicts) -> Iterator[Comparison]:

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.explain.compared import Bounded, Comparison
+from assay.explain.compared import Comparison
 from assay.study import Plan
+from assay.verdict.rows import Bounded
 
 WORK = ("throughput", "operations_per_cpu_s")
 MOST = 0.999
@@ -43,7 +44,7 @@ def bound(plan: Plan, compared: Comparison) -> Bound | None:
     share = compared.over_blocks(lambda _, other: share_of(other, mechanism)) if mechanism else None
     if share is None:
         return None
-    most = Bounded(_gain(share.value), _end(share.low), _end(share.high))
+    most = Bounded(value=_gain(share.value), low=_end(share.low), high=_end(share.high))
     ceiling = most.value if most.high is None else most.high
     low = compared.row.low
     exceeds = low is not None and low > ceiling

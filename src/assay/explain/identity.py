@@ -17,9 +17,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.explain.compared import Bounded, Comparison
+from assay.explain.compared import Comparison
 from assay.metrics import INSTRUCTIONS
 from assay.study import Plan
+from assay.verdict.rows import Bounded
 
 NS = 1e9
 
@@ -103,4 +104,4 @@ def _beyond(logs: Bounded, margin: float) -> bool:
 
 def _fraction(logs: Bounded) -> Bounded:
     low, high = (None if end is None else math.expm1(end) for end in (logs.low, logs.high))
-    return Bounded(math.expm1(logs.value), low, high)
+    return Bounded(value=math.expm1(logs.value), low=low, high=high)

@@ -10,12 +10,11 @@ from typing import Any
 
 from assay._units import format_percent
 from assay.explain import Bound, Explanation, Identity, Limit
-from assay.explain.compared import Bounded
 from assay.report.line import Line
 from assay.report.wording import STYLES, as_measured, estimate, interval, listed
 from assay.study import Plan
 from assay.verdict.predicted import FLOOR
-from assay.verdict.rows import Row
+from assay.verdict.rows import Bounded, Row
 
 GONE = 1.5 * FLOOR - 1
 NEW = 1 / (1.5 * FLOOR) - 1
