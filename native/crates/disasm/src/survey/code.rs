@@ -2,6 +2,23 @@
 
 use super::ranges::Ranges;
 
+/// A name where it stands in a table of names: its end is looked for when it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name<'a>(&'a [u8]);
+
+impl<'a> Name<'a> {
+    /// That begins with these bytes, and ends before a zero or with the last of them.
+    pub fn at(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The name, if it is text.
+    pub fn text(self) -> Option<&'a str> {
+        let end = memchr::memchr(0, self.0).unwrap_or(self.0.len());
+        std::str::from_utf8(&self.0[..end]).ok()
+    }
+}
+
 /// A function of which at least the range is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function<'a> {
@@ -10,9 +27,16 @@ pub struct Function<'a> {
     /// The address after the last.
     pub end: u64,
     /// As in the symbol table.
-    pub name: Option<&'a str>,
+    pub name: Option<Name<'a>>,
     /// Whether other images can call it by name.
     pub is_exported: bool,
+}
+
+impl<'a> Function<'a> {
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&'a str> {
+        self.name?.text()
+    }
 }
 
 /// A relocation of a call in a file that is not linked.
@@ -84,7 +108,7 @@ impl<'a> Code<'a> {
 
     /// The name of the function that holds the address.
     pub fn name(&self, address: u64) -> Option<String> {
-        self.function(address).and_then(|function| function.name).map(str::to_owned)
+        self.function(address).and_then(Function::name).map(str::to_owned)
     }
 
     /// The indices of the words of the function around one, or of a stretch around it if no
@@ -120,23 +144,46 @@ pub fn sort(functions: &mut Vec<Function<'_>>) {
     functions.sort_by_key(|f| (f.start, f.name.is_none(), !f.is_exported, f.end));
 }
 
-/// Of sorted functions leaves the first at each start. Where one reaches into the next, it ends
-/// there.
-pub fn arrange(mut functions: Vec<Function<'_>>) -> Vec<Function<'_>> {
-    functions.dedup_by(|later, kept| {
-        let same = later.start == kept.start;
-        if same && later.name.is_none() {
-            // Unwinding information knows the end best.
-            kept.end = later.end;
+/// Sorted functions and sorted ranges without names as one sequence; at one start those with names
+/// first.
+pub fn merged<'f, 'a>(
+    functions: &'f [Function<'a>],
+    ranges: &'f [(u64, u64)],
+) -> impl Iterator<Item = Function<'a>> + Clone + 'f {
+    let (mut functions, mut ranges) = (functions.iter().peekable(), ranges.iter().peekable());
+    std::iter::from_fn(move || match (functions.peek(), ranges.peek()) {
+        (Some(function), Some((start, _))) if function.start <= *start => functions.next().copied(),
+        (Some(_), None) => functions.next().copied(),
+        _ => ranges.next().map(|(start, end)| Function {
+            start: *start,
+            end: *end,
+            name: None,
+            is_exported: false,
+        }),
+    })
+}
+
+/// Of sorted functions the first at each start. Where one reaches into the next, it ends there.
+pub fn arrange<'a>(
+    functions: impl Iterator<Item = Function<'a>>,
+    most: usize,
+) -> Vec<Function<'a>> {
+    let mut arranged: Vec<Function<'a>> = Vec::with_capacity(most);
+    for function in functions {
+        match arranged.last_mut() {
+            Some(kept) if kept.start == function.start => {
+                if function.name.is_none() {
+                    kept.end = function.end; // unwinding information knows the end best
+                }
+            }
+            Some(before) => {
+                before.end = before.end.min(function.start);
+                arranged.push(function);
+            }
+            None => arranged.push(function),
         }
-        same
-    });
-    for k in 1..functions.len() {
-        let next = functions[k].start;
-        functions[k - 1].end = functions[k - 1].end.min(next);
     }
-    functions.shrink_to_fit();
-    functions
+    arranged
 }
 
 #[cfg(test)]
@@ -144,26 +191,39 @@ mod tests {
     use super::*;
 
     fn function(start: u64, end: u64, name: Option<&str>) -> Function<'_> {
+        let name = name.map(|name| Name::at(name.as_bytes()));
         Function { start, end, name, is_exported: false }
+    }
+
+    fn arranged<'a>(mut functions: Vec<Function<'a>>, ranges: &[(u64, u64)]) -> Vec<Function<'a>> {
+        sort(&mut functions);
+        arrange(merged(&functions, ranges), 0)
     }
 
     #[test]
     fn a_start_has_one_function_with_its_name_and_none_reaches_into_the_next() {
-        let mut functions = vec![
-            function(16, 40, None),
+        let functions = vec![
+            function(48, 48, Some("empty")),
             function(0, 20, Some("a")),
             function(16, 32, Some("b")),
-            function(48, 48, Some("empty")),
         ];
-        sort(&mut functions);
-        let arranged = arrange(functions);
-        assert_eq!(arranged, [function(0, 16, Some("a")), function(16, 40, Some("b"))]);
+        let arranged = arranged(functions, &[(16, 40), (64, 72)]);
+        let expected =
+            [function(0, 16, Some("a")), function(16, 40, Some("b")), function(64, 72, None)];
+        assert_eq!(arranged, expected);
+    }
+
+    #[test]
+    fn a_name_ends_before_the_first_zero() {
+        assert_eq!(Name::at(b"main\0other\0").text(), Some("main"));
+        assert_eq!(Name::at(b"last").text(), Some("last"));
+        assert_eq!(Name::at(b"\xFF\0").text(), None, "is no text");
     }
 
     #[test]
     fn an_address_belongs_to_the_function_around_it() {
         let bytes = [0u8; 64];
-        let functions = arrange(vec![function(100, 108, Some("a")), function(120, 128, None)]);
+        let functions = arranged(vec![function(100, 108, Some("a"))], &[(120, 128)]);
         let code = Code { address: 100, bytes: &bytes, functions, ..Code::default() };
         assert_eq!(code.name(104).as_deref(), Some("a"));
         assert!(code.function(108).is_none());

@@ -1,24 +1,24 @@
 //! An ELF image, read once: code, functions, coverage, linkage stubs, the dynamic table.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{
     LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
-    SectionFlags, SectionIndex, SymbolKind,
+    SectionFlags, SectionIndex,
 };
 
-use super::code::{CallRelocation, Code, Function, arrange, sort};
+use super::addresses::Addresses;
+use super::code::{CallRelocation, Code, Function, Name, arrange, merged, sort};
 use super::dynamic::Dynamic;
 use super::ranges::Ranges;
-use super::{eh_frame, gopclntab, parts, stubs};
+use super::stubs::{Linkage, Pointers};
+use super::symbols::Marks;
+use super::{eh_frame, gopclntab, parts, stubs, symbols};
 
 /// The file as `object` reads it.
 pub type File<'a> = ElfFile<'a, FileHeader64<LittleEndian>>;
-
-/// Bytes of a file whose tables are worth a thread.
-const WORTH_A_THREAD: usize = 1 << 20;
 
 const EXECUTABLE_SECTION: u64 = 4;
 const EXECUTABLE_SEGMENT: u32 = 1;
@@ -49,11 +49,13 @@ pub struct Elf<'a> {
     pub is_go: bool,
     pub dynamic: Dynamic<'a>,
     /// Linkage stubs: their address, the symbol they jump to.
-    pub stubs: HashMap<u64, &'a str>,
+    pub stubs: Addresses<&'a str>,
     /// Functions of this image that its own stubs jump to.
     pub defined: HashMap<&'a str, u64>,
     /// Resolvers of indirect functions.
     pub resolvers: Vec<u64>,
+    /// Addresses of code in data.
+    pub pointers: Pointers,
 }
 
 impl<'a> Elf<'a> {
@@ -75,7 +77,7 @@ impl<'a> Elf<'a> {
         let kind = kind_of(&file, file_type, &dynamic);
         // The linkage stubs, and which functions there are, are in different tables.
         let (linkage, tables) = parts::both(
-            bytes.len() >= WORTH_A_THREAD,
+            bytes.len() >= parts::WORTH_A_THREAD,
             || stubs::read(&file, &codes, arch),
             || Tables::read(&file, bytes, is_linked, arch),
         );
@@ -85,7 +87,7 @@ impl<'a> Elf<'a> {
         if !is_linked {
             calls(&file, &mut codes);
         }
-        let (stubs, defined, resolvers) = (linkage.stubs, linkage.defined, linkage.resolvers);
+        let Linkage { stubs, defined, resolvers, pointers } = linkage;
         Ok(Self {
             file,
             arch,
@@ -98,22 +100,23 @@ impl<'a> Elf<'a> {
             stubs,
             defined,
             resolvers,
+            pointers,
         })
     }
 
     /// The name of what a call goes to.
     pub fn target(&self, address: u64) -> Option<&'a str> {
-        if let Some(name) = self.stubs.get(&address) {
+        if let Some(name) = self.stubs.get(address) {
             return Some(name);
         }
         let code = self.codes.iter().find(|code| code.holds(address))?;
         let function = code.function(address).filter(|function| function.start == address)?;
-        function.name
+        function.name()
     }
 
     /// The address of what a call goes to, if it is in this image.
     pub fn inside(&self, address: u64) -> Option<u64> {
-        match self.stubs.get(&address) {
+        match self.stubs.get(address) {
             Some(name) => self.defined.get(name).copied(),
             None => self.codes.iter().any(|code| code.holds(address)).then_some(address),
         }
@@ -208,46 +211,10 @@ fn executable_segments<'a>(file: &File<'a>, bytes: &'a [u8]) -> Result<Vec<Code<
         .collect()
 }
 
-/// What the symbol tables say of one section.
-#[derive(Default)]
-struct Marks<'a> {
-    functions: Vec<Function<'a>>,
-    /// Address, and whether code begins there (else data).
-    mapping: Vec<(u64, bool)>,
-}
-
-/// By the index of their section.
-fn marks<'a>(file: &File<'a>, arch: Arch) -> BTreeMap<usize, Marks<'a>> {
-    let mut marks: BTreeMap<usize, Marks<'a>> = BTreeMap::new();
-    for (symbols, is_exported) in [(file.symbols(), false), (file.dynamic_symbols(), true)] {
-        for symbol in symbols {
-            let may_map = arch == Arch::A64 && !is_exported;
-            let is_function = symbol.kind() == SymbolKind::Text && symbol.size() > 0;
-            if !may_map && !is_function {
-                continue;
-            }
-            let Some(section) = symbol.section_index() else { continue };
-            let Ok(name) = symbol.name() else { continue };
-            let (start, is_code) = (symbol.address(), name.starts_with("$x"));
-            if may_map && (is_code || name.starts_with("$d")) {
-                marks.entry(section.0).or_default().mapping.push((start, is_code));
-            }
-            if is_function {
-                let end = start.saturating_add(symbol.size());
-                let function = Function { start, end, name: Some(name), is_exported };
-                marks.entry(section.0).or_default().functions.push(function);
-            }
-        }
-    }
-    for section in marks.values_mut() {
-        section.mapping.sort_unstable();
-    }
-    marks
-}
-
 /// What the file says of its code.
 struct Tables<'a> {
-    marks: BTreeMap<usize, Marks<'a>>,
+    /// By the number of their section.
+    marks: Vec<Marks<'a>>,
     frames: Vec<(u64, u64)>,
     go: Vec<gopclntab::GoFunction<'a>>,
     /// Whether there is a table of Go's.
@@ -256,23 +223,25 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn read(file: &File<'a>, bytes: &'a [u8], is_linked: bool, arch: Arch) -> Self {
-        let frames = if is_linked { frames(file, bytes) } else { Vec::new() };
+        let mut frames = if is_linked { frames(file, bytes) } else { Vec::new() };
+        frames.retain(|(start, end)| start < end);
+        frames.sort_by_key(|range| range.0);
         let text = file.section_by_name(".text").map_or(0, |section| section.address());
         let mut sections = file.sections();
         let table =
             sections.find(|section| section.name().is_ok_and(|n| n.ends_with(".gopclntab")));
         let table = table.and_then(|section| section.data().ok());
         let go = table.map(|table| gopclntab::functions(table, text)).unwrap_or_default();
-        Self { marks: marks(file, arch), frames, go, is_go: table.is_some() }
+        Self { marks: symbols::marks(file, arch), frames, go, is_go: table.is_some() }
     }
 
     /// What it is known from that something is code.
     fn by(&self) -> &'static str {
         match () {
-            () if self.marks.values().any(|marks| !marks.mapping.is_empty()) => "mapping symbols",
+            () if self.marks.iter().any(|marks| !marks.mapping.is_empty()) => "mapping symbols",
             () if !self.go.is_empty() => "gopclntab",
             () if !self.frames.is_empty() => "fde",
-            () if !self.marks.is_empty() => "symbols",
+            () if self.marks.iter().any(|marks| !marks.functions.is_empty()) => "symbols",
             () => "none",
         }
     }
@@ -283,27 +252,30 @@ impl<'a> Tables<'a> {
         for code in codes.iter_mut() {
             let end = code.address + code.bytes.len() as u64;
             let inside = |start: u64| start >= code.address && start < end;
-            let marks =
-                code.index_in_file.and_then(|index| marks.remove(&index)).unwrap_or_default();
+            let marks = code.index_in_file.and_then(|index| marks.get_mut(index));
+            let marks = marks.map(std::mem::take).unwrap_or_default();
             let mut functions = marks.functions;
             functions.retain(|function| inside(function.start));
-            functions.reserve_exact(frames.len() + go.len());
-            functions.extend(frames.iter().filter(|range| inside(range.0)).map(|(start, end)| {
-                Function { start: *start, end: *end, name: None, is_exported: false }
-            }));
+            let named = functions.len();
             functions.extend(go.iter().filter(|function| inside(function.start)).map(|function| {
                 let gopclntab::GoFunction { start, end, name } = *function;
+                let name = name.map(|name| Name::at(name.as_bytes()));
                 Function { start, end, name, is_exported: false }
             }));
+            if functions.len() > named {
+                sort(&mut functions);
+            }
+            let first = frames.partition_point(|range| range.0 < code.address);
+            let after = frames.partition_point(|range| range.0 < end);
+            let merged = merged(&functions, &frames[first..after]);
             let mapping: Vec<_> = marks.mapping.into_iter().filter(|mark| inside(mark.0)).collect();
-            sort(&mut functions);
             if mapping.is_empty() {
-                let ranges = functions.iter().map(|f| (f.start, f.end.min(end)));
+                let ranges = merged.clone().map(|f| (f.start, f.end.min(end)));
                 code.covered = Ranges::of_sorted(ranges);
             } else {
                 (code.covered, code.data) = split(&mapping, code.address, end);
             }
-            code.functions = arrange(functions);
+            code.functions = arrange(merged, functions.len() + after - first);
         }
     }
 }

@@ -25,8 +25,8 @@ pub struct Findings {
 }
 
 /// The facts of an image.
-pub fn facts(elf: &Elf<'_>, findings: &mut Findings) -> Facts {
-    let message = jemalloc_message(elf);
+/// `message` is where jemalloc's is.
+pub fn facts(elf: &Elf<'_>, message: Option<u64>, findings: &mut Findings) -> Facts {
     let shift = match (message, elf.arch) {
         (Some(address), Arch::A64) => a64::page_shift(elf, address),
         _ => None,
@@ -78,7 +78,7 @@ fn marks(elf: &Elf<'_>) -> (bool, bool) {
 }
 
 /// The address of jemalloc's message about page sizes.
-fn jemalloc_message(elf: &Elf<'_>) -> Option<u64> {
+pub fn jemalloc_message(elf: &Elf<'_>) -> Option<u64> {
     constants(elf).find_map(|(address, bytes)| {
         let at = memchr::memmem::find(bytes, PAGE_SIZE)?;
         let start = memchr::memrchr(0, &bytes[..at]).map_or(0, |zero| zero + 1);

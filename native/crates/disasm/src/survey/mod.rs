@@ -9,6 +9,7 @@
 //! Not here: what a finding means, and which are worth reporting. Python decides that.
 
 mod a64;
+mod addresses;
 mod bytes;
 mod code;
 mod dynamic;
@@ -22,6 +23,7 @@ mod ranges;
 mod relocations;
 pub mod report;
 mod stubs;
+mod symbols;
 mod x64;
 
 use std::path::Path;
@@ -70,12 +72,15 @@ pub fn survey_bytes<E>(
 
 fn one(bytes: &[u8], with_sites: bool) -> Result<Image, String> {
     let elf = Elf::read(bytes)?;
-    let (arch, mut findings) = match elf.arch {
+    let survey = || match elf.arch {
         Arch::A64 => ("aarch64", a64::survey(&elf, with_sites)),
         Arch::X64 => ("x86_64", x64::survey(&elf, with_sites)),
     };
+    let is_large = bytes.len() >= parts::WORTH_A_THREAD;
+    let (message, (arch, mut findings)) =
+        parts::both(is_large, || facts::jemalloc_message(&elf), survey);
     let build_id = elf.file.build_id().ok().flatten();
-    let facts = facts::facts(&elf, &mut findings);
+    let facts = facts::facts(&elf, message, &mut findings);
     let Findings { counts, unverified, helpers, sites, exports, .. } = findings;
     let mut sites = sites.listed;
     sites.sort_by(|a, b| {

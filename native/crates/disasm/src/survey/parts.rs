@@ -2,8 +2,12 @@
 
 use std::num::NonZero;
 use std::ops::Range;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+/// Bytes of a file whose tables and texts are worth a thread.
+pub const WORTH_A_THREAD: usize = 1 << 20;
 
 /// Parts for each thread: one that is held up leaves the rest to the others.
 const PARTS: usize = 4;
@@ -16,8 +20,14 @@ pub fn map<T: Send>(
     least: usize,
     work: impl Fn(Range<usize>) -> T + Sync,
 ) -> Vec<T> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    by(threads, length, least, work)
+    by(processors(), length, least, work)
+}
+
+/// How many there are for this process. Asked once: the answer is in some twenty files.
+fn processors() -> usize {
+    static PROCESSORS: LazyLock<usize> =
+        LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
+    *PROCESSORS
 }
 
 /// Does both at the same time if that is worth it and a thread can be had, or one after the other.

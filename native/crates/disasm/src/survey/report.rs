@@ -169,6 +169,12 @@ impl Sites {
         }
     }
 
+    /// Adds those of other kinds.
+    pub fn join(&mut self, others: Self) {
+        self.listed.extend(others.listed);
+        self.by_kind.extend(others.by_kind);
+    }
+
     /// Kinds of which some were left out.
     pub fn cut(&self) -> BTreeMap<&'static str, u64> {
         let more = |(_, count): &(&&'static str, &u64)| **count > MOST_SITES as u64;

@@ -11,13 +11,59 @@ pub const BLOCK: usize = 32;
 
 pub type Block = [u32; BLOCK];
 
-/// Gives `each` the words of all blocks in `part` of which `may` says that one of them may matter:
-/// their indices and values, in order. `may` has the block's first index, modulo 2^32.
+/// What a block of words is asked. A method that is always inlined is compiled for wide vectors too.
+pub trait Ask {
+    /// Whether one of the words may matter; `start` is the index of the first, modulo 2^32.
+    fn may_matter(&self, start: u32, block: &Block) -> bool;
+}
+
+/// Of every block.
+pub struct Every;
+
+impl Ask for Every {
+    #[inline(always)]
+    fn may_matter(&self, _: u32, _: &Block) -> bool {
+        true
+    }
+}
+
+/// Compiled for the vectors of every processor, and on x86-64 for wider ones, which most have.
+macro_rules! with_wide_vectors {
+    ($(#[$doc:meta])* $name:ident($by:ident: $ask:ty, $each:ident: $give:ty) = $plain:ident) => {
+        $(#[$doc])*
+        pub fn $name(code: &Code<'_>, part: Range<usize>, $by: $ask, $each: $give) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,bmi1,bmi2")]
+                fn wide(code: &Code<'_>, part: Range<usize>, $by: $ask, $each: $give) {
+                    $plain(code, part, $by, $each);
+                }
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+                    // SAFETY: this processor has what it is compiled for.
+                    return unsafe { wide(code, part, $by, $each) };
+                }
+            }
+            $plain(code, part, $by, $each);
+        }
+    };
+}
+
+with_wide_vectors! {
+    /// Gives `each` the words of all blocks in `part` of which one may matter: their indices and
+    /// values, in order.
+    candidates(ask: &impl Ask, each: impl FnMut(usize, u32)) = find_candidates
+}
+
+with_wide_vectors! {
+    /// Gives `each` the words in `part` that are marked: their indices and values, in order.
+    marked(is_marked: impl Fn(u32) -> bool, each: impl FnMut(usize, u32)) = find_marked
+}
+
 #[inline(always)]
-pub fn candidates(
+fn find_candidates(
     code: &Code<'_>,
     part: Range<usize>,
-    may: impl Fn(u32, &Block) -> bool,
+    ask: &impl Ask,
     mut each: impl FnMut(usize, u32),
 ) {
     let (words, _) = code.bytes.as_chunks::<4>();
@@ -28,7 +74,7 @@ pub fn candidates(
         for (word, bytes) in block.iter_mut().zip(bytes) {
             *word = u32::from_le_bytes(*bytes);
         }
-        if may(start as u32, &block) {
+        if ask.may_matter(start as u32, &block) {
             (start..).zip(block).for_each(|(index, word)| each(index, word));
         }
         start += BLOCK;
@@ -36,9 +82,8 @@ pub fn candidates(
     (start..).zip(rest).for_each(|(index, word)| each(index, u32::from_le_bytes(*word)));
 }
 
-/// Gives `each` the words in `part` that are marked: their indices and values, in order.
 #[inline(always)]
-pub fn marked(
+fn find_marked(
     code: &Code<'_>,
     part: Range<usize>,
     is_marked: impl Fn(u32) -> bool,
@@ -51,7 +96,10 @@ pub fn marked(
         for (flag, bytes) in flags.iter_mut().zip(block) {
             *flag = u8::from(is_marked(u32::from_le_bytes(*bytes)));
         }
-        for place in set_bits(u128::from(packed(&flags))) {
+        let mut bits = packed(&flags);
+        while bits != 0 {
+            let place = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
             each(start + place, u32::from_le_bytes(block[place]));
         }
         start += block.len();
@@ -184,6 +232,14 @@ mod tests {
         }
     }
 
+    struct Sevens;
+
+    impl Ask for Sevens {
+        fn may_matter(&self, _: u32, block: &Block) -> bool {
+            any(block, |word| word == 7)
+        }
+    }
+
     #[test]
     fn candidates_are_found_wherever_they_stand() {
         let mut bytes = vec![0u8; 4 * 100];
@@ -192,8 +248,7 @@ mod tests {
         }
         let code = Code { bytes: &bytes, ..Code::default() };
         let mut seen = Vec::new();
-        let may = |_, block: &Block| any(block, |word| word == 7);
-        candidates(&code, 1..99, may, |index, word| {
+        candidates(&code, 1..99, &Sevens, |index, word| {
             if word == 7 {
                 seen.push(index);
             }

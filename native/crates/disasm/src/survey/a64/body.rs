@@ -2,8 +2,8 @@
 //! its branch back can be come to. Compilers put other code in between.
 
 use super::super::code::Code;
-use super::blocks::{packed, set_bits};
-use super::insn::{RET, branch_to};
+use super::blocks::set_bits;
+use super::insn::{Branch, branch_to, is_return_or_jump};
 use super::view::Loop;
 
 /// The instructions of a loop, a bit each from its first one.
@@ -25,19 +25,12 @@ impl Body {
         if length > MOST {
             return None;
         }
-        let ways = Ways::of(words);
-        let last = 1u128 << (length - 1);
-        let members = if ways.leaves == last {
-            u128::MAX >> (MOST - length) // each falls through to the next: all belong to it
-        } else {
-            let jumps = ways.jumps();
-            let reached = ways.after_first(jumps.all());
-            if reached & last == 0 {
-                return None;
-            }
-            reached & ways.before_last(jumps.all())
-        };
-        Some(Self { start: found.start, members })
+        let last = length - 1;
+        let ways = Ways::from_first(words, last);
+        (ways.reached >> last & 1 == 1).then(|| {
+            let members = ways.reached & ways.before_last(last);
+            Self { start: found.start, members }
+        })
     }
 
     /// Whether an instruction belongs to it.
@@ -52,72 +45,74 @@ impl Body {
     }
 }
 
-/// How one gets from instruction to instruction inside a loop.
-struct Ways<'w> {
-    words: &'w [[u8; 4]],
-    /// Those that the next one is not come to from, and the last.
+/// How one gets from instruction to instruction inside a loop, as far as from its first.
+struct Ways {
+    /// What is come to from the first.
+    reached: u128,
+    /// Of those, which the next one is not come to from; and the last.
     leaves: u128,
-    /// Branches with a target.
-    branches: u128,
+    /// Branches of those inside: from and to.
+    jumps: [(u8, u8); MOST],
+    count: usize,
 }
 
-impl<'w> Ways<'w> {
-    fn of(words: &'w [[u8; 4]]) -> Self {
-        let (mut leaves, mut branches) = (0, 0);
-        for (k, half) in words.chunks(64).enumerate() {
-            let (in_half, branches_in_half) = bits(half);
-            leaves |= u128::from(in_half) << (64 * k);
-            branches |= u128::from(branches_in_half) << (64 * k);
-        }
-        Self { words, leaves: leaves | 1 << (words.len() - 1), branches }
-    }
-
-    /// From and to, of the branches inside.
-    fn jumps(&self) -> Jumps {
-        let mut jumps = Jumps { list: [(0, 0); MOST], count: 0 };
-        for place in set_bits(self.branches) {
-            let target = branch_to(place, u32::from_le_bytes(self.words[place]));
-            if let Some((_, target)) = target.filter(|(_, to)| *to < self.words.len()) {
-                jumps.list[jumps.count] = (place as u8, target as u8);
-                jumps.count += 1;
-            }
-        }
-        jumps
-    }
-
-    /// What is come to from the first.
-    fn after_first(&self, jumps: &[(u8, u8)]) -> u128 {
-        // To the next that leaves.
-        let run = |from: u8| {
-            let end = u32::from(from) + (self.leaves >> from).trailing_zeros();
-            (u128::MAX >> (127 - end)) & (u128::MAX << from)
-        };
-        let mut reached = run(0);
-        loop {
-            let before = reached;
-            for (from, to) in jumps {
-                if reached >> from & 1 == 1 && reached >> to & 1 == 0 {
-                    reached |= run(*to);
+impl Ways {
+    /// Walks on from the first instruction, and from wherever branches lead. Most branches back close
+    /// no loop: the walk is over before it comes to them.
+    fn from_first(words: &[[u8; 4]], last: usize) -> Self {
+        let mut ways = Self { reached: 0, leaves: 1 << last, jumps: [(0, 0); MOST], count: 0 };
+        let mut pending = 1u128;
+        while pending != 0 {
+            let mut at = pending.trailing_zeros() as usize;
+            pending &= pending - 1;
+            while ways.reached >> at & 1 == 0 {
+                ways.reached |= 1 << at;
+                let word = u32::from_le_bytes(words[at]);
+                if may_leave(word)
+                    && let Some(target) = ways.branch(at, word, last)
+                {
+                    pending |= 1 << target;
                 }
-            }
-            if reached == before {
-                return reached;
+                if ways.leaves >> at & 1 == 1 {
+                    break;
+                }
+                at += 1;
             }
         }
+        ways
+    }
+
+    /// Where a branch leads to inside, if the word is one.
+    fn branch(&mut self, at: usize, word: u32, last: usize) -> Option<usize> {
+        if is_return_or_jump(word) {
+            self.leaves |= 1 << at;
+            return None;
+        }
+        let (kind, target) = branch_to(at, word)?;
+        match kind {
+            Branch::Call => return None,
+            Branch::Always => self.leaves |= 1 << at,
+            _ => {}
+        }
+        (target <= last).then(|| {
+            self.jumps[self.count] = (at as u8, target as u8);
+            self.count += 1;
+            target
+        })
     }
 
     /// From what the last is come to.
-    fn before_last(&self, jumps: &[(u8, u8)]) -> u128 {
-        // From behind the one before that leaves.
+    fn before_last(&self, last: usize) -> u128 {
+        // From behind the one before that leaves. What is never come to stands behind such a one.
         let run = |to: u8| {
             let below = self.leaves & !(u128::MAX << to);
             let start = u128::BITS - below.leading_zeros();
             (u128::MAX >> (127 - to)) & (u128::MAX << start)
         };
-        let mut reached = run(self.words.len() as u8 - 1);
+        let mut reached = run(last as u8);
         loop {
             let before = reached;
-            for (from, to) in jumps {
+            for (from, to) in &self.jumps[..self.count] {
                 if reached >> to & 1 == 1 && reached >> from & 1 == 0 {
                     reached |= run(*from);
                 }
@@ -129,29 +124,8 @@ impl<'w> Ways<'w> {
     }
 }
 
-struct Jumps {
-    list: [(u8, u8); MOST],
-    count: usize,
-}
-
-impl Jumps {
-    fn all(&self) -> &[(u8, u8)] {
-        &self.list[..self.count]
-    }
-}
-
-/// Of at most 64 words: which do not fall through, and which are branches with a target.
-fn bits(words: &[[u8; 4]]) -> (u64, u64) {
-    let (mut leaves, mut branches) = ([0u8; 64], [0u8; 64]);
-    let flags = leaves.iter_mut().zip(&mut branches);
-    for ((leaves, branches), word) in flags.zip(words) {
-        let word = u32::from_le_bytes(*word);
-        let always = word >> 26 == 0b00_0101;
-        let returns = (word == RET) | (word & 0xFEFF_F800 == 0xD61F_0000); // or BR
-        // B.cond; CBZ, CBNZ, TBZ, TBNZ.
-        let may = (word >> 24 == 0x54) | (word & 0x7C00_0000 == 0x3400_0000);
-        *leaves = u8::from(always | returns);
-        *branches = u8::from(always | may);
-    }
-    (packed(&leaves), packed(&branches))
+/// Whether a word is of the group with branches; never no for one.
+#[inline(always)]
+fn may_leave(word: u32) -> bool {
+    word >> 26 & 7 == 5
 }

@@ -3,7 +3,7 @@
 
 use super::super::parts;
 use super::super::report::{Kind, Sites};
-use super::blocks::{self, Block, ahead, any, candidates, each, page_of};
+use super::blocks::{self, Ask, Block, ahead, any, candidates, each, page_of};
 use super::class::{Class, PART};
 use super::insn::{self, Branch, adrp, bit, branch_to, rd, rn};
 use super::view::{HelperNames, View};
@@ -209,6 +209,20 @@ pub fn id_register(word: u32) -> String {
     known.to_owned()
 }
 
+/// Words that take the address of a page.
+struct Takes {
+    ahead: u32,
+    page: u32,
+}
+
+impl Ask for Takes {
+    #[inline(always)]
+    fn may_matter(&self, start: u32, block: &Block) -> bool {
+        let pages = each(start, block, |index, word| blocks::page(index, word, self.ahead));
+        any(&pages, |page| page == self.page)
+    }
+}
+
 /// Whether some code stores a byte to the flag that helpers read: ADRP of its page, and within a few
 /// instructions STRB or STLRB there.
 pub fn has_constructor(view: &View<'_, '_>, flag: u64) -> bool {
@@ -237,15 +251,10 @@ pub fn has_constructor(view: &View<'_, '_>, flag: u64) -> bool {
         let completed = next.clone().find(|place| completes(*place));
         next.any(stores) || completed.is_some_and(|at| (at + 1..=at + NEXT).any(stores_there))
     };
-    let (ahead, known) = (ahead(view.code), page_of(view.code, flag));
-    let may_set = |start, block: &Block| {
-        any(&each(start, block, |index, word| blocks::page(index, word, ahead)), |page| {
-            page == known
-        })
-    };
+    let takes = Takes { ahead: ahead(view.code), page: page_of(view.code, flag) };
     let in_part = |part| {
         let mut found = false;
-        candidates(view.code, part, may_set, |index, word| found |= sets(index, word));
+        candidates(view.code, part, &takes, |index, word| found |= sets(index, word));
         found
     };
     parts::map(view.code.len(), PART, in_part).contains(&true)

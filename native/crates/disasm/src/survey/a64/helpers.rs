@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::super::code::Code;
 use super::super::parts;
-use super::blocks::{Block, any, candidates, each, index_of, jump_target};
+use super::blocks::{Ask, Block, any, candidates, each, index_of, jump_target};
 use super::class::{Class, Event, PART};
 use super::insn::{Branch, RET, adrp, branch_to};
 
@@ -96,32 +96,39 @@ fn name(word: u32, class: Class, is_sync: bool) -> Option<String> {
     Some(format!("__aarch64_{operation}{size}_{order}"))
 }
 
-/// How often each helper (by its first word's address) is called: BL, and B as a tail call.
-pub fn count_calls(code: &Code<'_>, starts: &[u64], calls: &mut [u64]) {
+/// Where helpers are called, by BL and by B as a tail call: which one of those that start at `starts`,
+/// and the index of the call, in order.
+pub fn calls(code: &Code<'_>, starts: &[u64]) -> Vec<(usize, u32)> {
     if starts.is_empty() {
-        return;
+        return Vec::new();
     }
-    let counted = parts::map(code.len(), PART, |part| calls_in(code, part, starts));
-    for part in counted {
-        for (sum, count) in calls.iter_mut().zip(part) {
-            *sum += count;
-        }
+    parts::map(code.len(), PART, |part| calls_in(code, part, starts)).concat()
+}
+
+/// Jumps and calls to anywhere from the first helper to the last.
+struct Jumps {
+    first: u32,
+    span: u32,
+}
+
+impl Ask for Jumps {
+    #[inline(always)]
+    fn may_matter(&self, start: u32, block: &Block) -> bool {
+        let targets = each(start, block, jump_target);
+        any(&targets, |target| target.wrapping_sub(self.first) <= self.span)
     }
 }
 
-fn calls_in(code: &Code<'_>, part: Range<usize>, starts: &[u64]) -> Vec<u64> {
-    let mut calls = vec![0; starts.len()];
+fn calls_in(code: &Code<'_>, part: Range<usize>, starts: &[u64]) -> Vec<(usize, u32)> {
+    let mut calls = Vec::new();
     let (Some(low), Some(high)) = (starts.first(), starts.last()) else { return calls };
-    let (first, span) = (index_of(code, *low), ((high - low) >> 2) as u32);
-    let may_call = |start, block: &Block| {
-        any(&each(start, block, jump_target), |target| target.wrapping_sub(first) <= span)
-    };
-    candidates(code, part, may_call, |index, word| {
+    let jumps = Jumps { first: index_of(code, *low), span: ((high - low) >> 2) as u32 };
+    candidates(code, part, &jumps, |index, word| {
         if let Some((Branch::Call | Branch::Always, target)) = branch_to(index, word)
             && let Ok(found) = starts.binary_search(&code.at(target))
             && !code.data.contains(code.at(index))
         {
-            calls[found] += 1;
+            calls.push((found, index as u32));
         }
     });
     calls
@@ -187,15 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_tail_calls_are_counted() {
+    fn calls_and_tail_calls_are_found_where_they_stand() {
         let words: [u32; 4] = [0x9400_0003, 0x1400_0002, 0x9400_0002, RET];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let code = Code { address: 0x1000, bytes: &bytes, ..Code::default() };
-        let mut calls = [0, 0];
-        count_calls(&code, &[0x100C, 0x1010], &mut calls);
-        assert_eq!(calls, [2, 1]);
-        let mut calls = [0, 0];
-        count_calls(&code, &[0x1008, 0x100C], &mut calls);
-        assert_eq!(calls, [0, 2]);
+        assert_eq!(calls(&code, &[0x100C, 0x1010]), [(0, 0), (0, 1), (1, 2)]);
+        assert_eq!(calls(&code, &[0x1008, 0x100C]), [(1, 0), (1, 1)]);
     }
 }

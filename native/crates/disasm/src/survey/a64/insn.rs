@@ -88,6 +88,12 @@ pub fn branch_to(index: usize, word: u32) -> Option<(Branch, usize)> {
     Some((kind, index.wrapping_add_signed(distance as isize)))
 }
 
+/// RET, and BR to anywhere: nothing falls through.
+#[inline(always)]
+pub fn is_return_or_jump(word: u32) -> bool {
+    (word == RET) | (word & 0xFEFF_F800 == 0xD61F_0000)
+}
+
 /// BLR, and BR to anywhere.
 pub fn is_indirect_call(word: u32) -> bool {
     word & 0xFEFF_F000 == 0xD63F_0000

@@ -9,7 +9,7 @@ use super::super::report::{Hints, Kind, Sites};
 use super::body::Body;
 use super::class::{Class, Event};
 use super::insn::{self, Branch, bit, branch, branch_to};
-use super::spin::{By, is_retry, looks_at, waits_by};
+use super::spin::{By, is_retry, looks_at, waits_by, works_at_once};
 use super::view::{HelperNames, Loop, View, is_helper};
 
 /// How far from a delay loop an atomic operation makes it look like a back-off.
@@ -66,6 +66,31 @@ impl Passed {
     }
 }
 
+/// The last atomic operation up to a place that only moves on.
+struct Updates<'v> {
+    after: &'v [u32],
+    last: Option<u32>,
+}
+
+impl<'v> Updates<'v> {
+    /// For loops that these branches close, in their order.
+    fn from(view: &'v View<'_, '_>, back: &[Event]) -> Self {
+        let first = back.first().map_or(0, |event| event.index.saturating_sub(APART));
+        let before = view.updates.partition_point(|index| *index < first);
+        Self { after: &view.updates[before..], last: None }
+    }
+
+    /// Whether one is between the first and the last instruction of a loop.
+    fn are_in(&mut self, found: Loop) -> bool {
+        while let Some((next, rest)) = self.after.split_first()
+            && *next as usize <= found.end
+        {
+            (self.last, self.after) = (Some(*next), rest);
+        }
+        self.last.is_some_and(|last| last as usize >= found.start)
+    }
+}
+
 /// Of loops closed by these branches: those that only count, and those that wait without a hint.
 fn without_hint(
     view: &View<'_, '_>,
@@ -75,15 +100,22 @@ fn without_hint(
 ) -> Vec<(Kind, Loop)> {
     let mut reported = Vec::new();
     let mut before: Vec<Passed> = Vec::new();
+    let mut updates = Updates::from(view, back);
     for event in back {
         let Some(found) = view.closed_by(event) else { continue };
+        let updates = updates.are_in(found);
+        let works = works_at_once(view, names, found, updates);
         before.retain(|earlier| found.end - earlier.found.end <= APART as usize);
         // Of loops that share their first instruction, the smallest that waits is reported.
-        let has_inner = before.iter().any(|earlier| {
-            let start = earlier.found.start;
-            (start > found.start || start == found.start && earlier.waits) && earlier.counts(view)
-        });
-        let kind = if has_inner { None } else { kind(view, names, hinted, found) };
+        let has_inner = || {
+            before.iter().any(|earlier| {
+                let start = earlier.found.start;
+                let is_inner = start > found.start || start == found.start && earlier.waits;
+                is_inner && earlier.counts(view)
+            })
+        };
+        let is_else = works || has_inner();
+        let kind = if is_else { None } else { kind(view, names, hinted, found, updates) };
         let waits = matches!(kind, Some(Kind::SpinLoop { .. }));
         reported.extend(kind.map(|kind| (kind, found)));
         before.push(Passed { found, waits, counts: OnceCell::new() });
@@ -97,6 +129,7 @@ fn kind(
     names: &HelperNames,
     hinted: &BTreeSet<usize>,
     found: Loop,
+    updates: bool,
 ) -> Option<Kind> {
     let body = Body::of(view.code, found)?;
     if hinted.range(found.start..=found.end).any(|index| body.holds(*index)) {
@@ -110,7 +143,7 @@ fn kind(
     if is_retry(view, found) || view.is_in_helper(found.start) {
         return None;
     }
-    let by = waits_by(view, names, body).filter(|_| view.is_in_function(found))?;
+    let by = waits_by(view, names, body, updates).filter(|_| view.is_in_function(found))?;
     Some(Kind::SpinLoop { hint: "none", by: by.name() })
 }
 
@@ -120,7 +153,7 @@ fn export<'x>(
     exports: &'x mut BTreeMap<String, Hints>,
 ) -> Option<&'x mut Hints> {
     let function = view.code.function(view.code.at(index)).filter(|f| f.is_exported)?;
-    Some(exports.entry(function.name?.to_owned()).or_default())
+    Some(exports.entry(function.name()?.to_owned()).or_default())
 }
 
 /// Loops with hints, and hints without a loop; returns where the hints are.

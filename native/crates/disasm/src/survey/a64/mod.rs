@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 use super::elf::Elf;
 use super::facts::Findings;
+use super::parts;
 use super::report::{Counts, Helper, Kind, Sites};
 use class::{CLASSES, Class, Event};
 use guards::Modes;
@@ -77,11 +78,14 @@ pub fn survey(elf: &Elf<'_>, with_sites: bool) -> Findings {
             }
             is_known
         });
-        views.push(View { elf, code, events, helpers });
+        views.push(View { elf, code, events, helpers, updates: Vec::new() });
     }
     count(&views, &mut findings.counts);
-    let (helpers, names) = called(&views, &mut findings.counts);
+    let Called { helpers, names, places } = called(&views, &mut findings.counts);
     findings.helpers = helpers;
+    for (view, places) in views.iter_mut().zip(places) {
+        view.updates = updates(view, places);
+    }
     barriers(&views, &mut findings.more);
     for (name, class) in [
         ("ldapr", Class::Ldapr),
@@ -92,7 +96,10 @@ pub fn survey(elf: &Elf<'_>, with_sites: bool) -> Findings {
     ] {
         findings.more.insert(name.to_owned(), more[class as usize]);
     }
-    let modes = sites(&views, &names, &mut findings);
+    let is_large = elf.codes.iter().any(|code| code.bytes.len() >= parts::WORTH_A_THREAD);
+    let (unreachable, modes) =
+        parts::both(is_large, || reach::find(&views), || sites(&views, &names, &mut findings));
+    findings.sites.join(unreachable);
     findings.atomics = atomics(!findings.helpers.is_empty(), modes);
     findings.constructor = constructor(elf, &views);
     if !with_sites {
@@ -140,8 +147,15 @@ fn count(views: &[View<'_, '_>], counts: &mut Counts) {
     }
 }
 
-/// The helpers with their calls, and their names by address.
-fn called(views: &[View<'_, '_>], counts: &mut Counts) -> (Vec<Helper>, HelperNames) {
+/// The helpers of an image, and who calls them.
+struct Called {
+    helpers: Vec<Helper>,
+    names: HelperNames,
+    /// By section, the indices of calls in order.
+    places: Vec<Vec<u32>>,
+}
+
+fn called(views: &[View<'_, '_>], counts: &mut Counts) -> Called {
     let mut helpers: Vec<(u64, &View<'_, '_>, &helpers::HelperBody)> = Vec::new();
     for view in views {
         helpers.extend(view.helpers.iter().map(|body| (view.code.at(body.start), view, body)));
@@ -151,25 +165,28 @@ fn called(views: &[View<'_, '_>], counts: &mut Counts) -> (Vec<Helper>, HelperNa
     let starts: Vec<u64> = helpers.iter().map(|(address, ..)| *address).collect();
     let mut calls = vec![0; starts.len()];
     let (mut all, mut sync) = (0, 0);
+    let mut places = Vec::with_capacity(views.len());
     for view in views {
         if is_linked {
-            helpers::count_calls(view.code, &starts, &mut calls);
+            let found = helpers::calls(view.code, &starts);
+            found.iter().for_each(|(helper, _)| calls[*helper] += 1);
+            places.push(found.into_iter().map(|(_, index)| index).collect());
         } else {
             // Where a call goes is in its relocation.
-            let names = view.code.calls.iter().map(|call| call.name).filter(|n| is_helper(n));
-            for name in names {
-                all += 1;
-                sync += u64::from(name.ends_with("_sync"));
-            }
+            let found = || view.code.calls.iter().filter(|call| is_helper(call.name));
+            all += found().count() as u64;
+            sync += found().filter(|call| call.name.ends_with("_sync")).count() as u64;
+            let indices = found().filter_map(|call| view.code.index(call.address));
+            places.push(indices.map(|index| index as u32).collect());
         }
     }
     let mut listed = Vec::with_capacity(helpers.len());
-    let mut names = HelperNames::new();
+    let mut names = Vec::new();
     for ((address, view, body), calls) in helpers.into_iter().zip(&calls) {
         all += calls;
         sync += if body.is_sync() { *calls } else { 0 };
         if is_linked {
-            names.insert(address, body.name.clone());
+            names.push((address, body.name.clone()));
         }
         let section = view.code.section.map(str::to_owned);
         listed.push(Helper { name: body.name.clone(), section, address, calls: *calls });
@@ -177,7 +194,17 @@ fn called(views: &[View<'_, '_>], counts: &mut Counts) -> (Vec<Helper>, HelperNa
     counts.insert("helpers", listed.len() as u64);
     counts.insert("helper_calls", all);
     counts.insert("helper_calls_sync", sync);
-    (listed, names)
+    Called { helpers: listed, names: HelperNames::of(names), places }
+}
+
+/// The indices of atomic operations: by LSE, by exclusives, and by calls of helpers, which are at
+/// `calls`.
+fn updates(view: &View<'_, '_>, calls: Vec<u32>) -> Vec<u32> {
+    let is_update = |event: &&Event| event.class.is_lse() || event.class.is_exclusive();
+    let mut updates = calls;
+    updates.extend(view.events.iter().filter(is_update).map(|event| event.index));
+    updates.sort_unstable();
+    updates
 }
 
 fn barriers(views: &[View<'_, '_>], more: &mut BTreeMap<String, u64>) {
@@ -190,7 +217,7 @@ fn barriers(views: &[View<'_, '_>], more: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// Everything that has a place.
+/// Everything that has a place, but what cannot be reached.
 fn sites(views: &[View<'_, '_>], names: &HelperNames, findings: &mut Findings) -> Modes {
     let sites = &mut findings.sites;
     let mut modes = Modes::default();
@@ -221,7 +248,6 @@ fn sites(views: &[View<'_, '_>], names: &HelperNames, findings: &mut Findings) -
         }
     }
     asks |= !elf.resolvers.is_empty();
-    reach::find(views, sites);
     if !asks && elf.kind != "relocatable" {
         accelerated(views, sites);
     }

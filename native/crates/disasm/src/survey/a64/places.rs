@@ -1,13 +1,16 @@
 //! Where code refers to some functions: one pass over all words, most of which only cost a look at
 //! a small table.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::super::addresses::Addresses;
 use super::super::code::Code;
 use super::super::elf::Elf;
 use super::super::parts;
-use super::blocks::{Block, ahead, any, branch_target, candidates, each, index_of, page, page_of};
+use super::blocks::{
+    Ask, Block, Every, ahead, any, branch_target, candidates, each, index_of, page, page_of,
+};
 use super::class::PART;
 use super::insn::{self, adrp, branch_to, rd};
 use super::view::View;
@@ -23,7 +26,7 @@ pub struct Places<'w> {
     pages: Wanted,
     slots: &'w BTreeMap<u64, u64>,
     /// Linkage stubs of the functions.
-    stubs: HashMap<u64, u64>,
+    stubs: Addresses<u64>,
     /// Functions and stubs.
     targets: Wanted,
 }
@@ -34,14 +37,17 @@ impl<'w> Places<'w> {
         let pages = functions.iter().chain(slots.keys()).map(|address| address & !0xFFF);
         let stubs = elf.stubs.iter().filter_map(|(stub, name)| {
             let target = *elf.defined.get(name)?;
-            functions.contains(&target).then_some((*stub, target))
+            functions.contains(&target).then_some((stub, target))
         });
-        let stubs: HashMap<u64, u64> = stubs.collect();
+        let stubs = Addresses::of(stubs.collect());
         Self {
             functions: Wanted::new(functions.iter().copied(), 2),
             pages: Wanted::new(pages, 12),
             slots,
-            targets: Wanted::new(functions.iter().chain(stubs.keys()).copied(), 2),
+            targets: Wanted::new(
+                functions.iter().copied().chain(stubs.iter().map(|stub| stub.0)),
+                2,
+            ),
             stubs,
         }
     }
@@ -54,10 +60,8 @@ impl<'w> Places<'w> {
             let mut found = Vec::new();
             let refer = |index, word| found.extend(self.reference(view, index, word));
             match &few {
-                Some(few) => {
-                    candidates(code, part, |start, block| few.may_refer(start, block), refer)
-                }
-                None => candidates(code, part, |_, _| true, refer),
+                Some(few) => candidates(code, part, few, refer),
+                None => candidates(code, part, &Every, refer),
             }
             found
         };
@@ -73,7 +77,7 @@ impl<'w> Places<'w> {
         if self.functions.contains(target) {
             return Some((target, index));
         }
-        self.stubs.get(&target).map(|function| (*function, index))
+        self.stubs.get(target).map(|function| (*function, index))
     }
 
     /// The function whose address an ADRP with its ADD, an ADRP with a load from a slot, or an ADR
@@ -123,9 +127,11 @@ impl Few {
         let few = Self { targets, pages, ahead: ahead(code) };
         (few.targets.len() + few.pages.len() <= FEW).then_some(few)
     }
+}
 
+impl Ask for Few {
     #[inline(always)]
-    fn may_refer(&self, start: u32, block: &Block) -> bool {
+    fn may_matter(&self, start: u32, block: &Block) -> bool {
         let targets = each(start, block, branch_target);
         let pages = each(start, block, |index, word| page(index, word, self.ahead));
         let leads = self.targets.iter().any(|known| any(&targets, |target| target == *known));

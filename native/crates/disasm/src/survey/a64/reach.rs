@@ -7,10 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, SectionFlags};
+use object::{Object, ObjectSection, SectionFlags};
 
 use super::super::elf::Elf;
-use super::super::relocations;
 use super::super::report::{Kind, Sites};
 use super::insn::{self, Branch, branch_to, rd};
 use super::places::{ADDRESS, Places};
@@ -18,8 +17,6 @@ use super::view::View;
 use super::wanted::Wanted;
 
 const DEPTH: usize = 4;
-const JUMP_SLOT: u32 = 1026;
-const RELATIVE: u32 = 1027;
 const LOADED: u64 = 2;
 const LOADED_OR_CODE: u64 = 6;
 /// How far before a place its guard may be.
@@ -40,14 +37,15 @@ struct Reference {
 type Accelerated = BTreeMap<u64, BTreeSet<&'static str>>;
 
 /// Finds them.
-pub fn find(views: &[View<'_, '_>], sites: &mut Sites) {
+pub fn find(views: &[View<'_, '_>]) -> Sites {
+    let mut sites = Sites::default();
     let accelerated = accelerated(views);
     if accelerated.is_empty() {
-        return;
+        return sites;
     }
-    let Some(elf) = views.first().map(|view| view.elf) else { return };
+    let Some(elf) = views.first().map(|view| view.elf) else { return sites };
     if elf.kind == "relocatable" {
-        return; // who refers to what is decided by the linker
+        return sites; // who refers to what is decided by the linker
     }
     let mut search = Search {
         elf,
@@ -69,8 +67,9 @@ pub fn find(views: &[View<'_, '_>], sites: &mut Sites) {
         let end = view.code.index(end).unwrap_or(view.code.len());
         let exported = known.is_exported;
         let kind = Kind::Unreachable { classes: classes.into_iter().collect(), why, exported };
-        view.add(sites, kind, start, end);
+        view.add(&mut sites, kind, start, end);
     }
+    sites
 }
 
 fn accelerated(views: &[View<'_, '_>]) -> Accelerated {
@@ -193,29 +192,16 @@ impl Search<'_, '_, '_> {
         let file = &self.elf.file;
         let table = file.section_by_name(".got");
         let table = table.map_or(0..0, |got| got.address()..got.address() + got.size());
-        let symbols = file.dynamic_symbol_table();
-        let mut is_relocated = false;
-        relocations::each(file, |relocation| {
-            is_relocated |= relocation.kind == RELATIVE;
-            let value = match relocation.symbol {
-                Some(_) if relocation.kind == JUMP_SLOT => return,
-                Some(index) => {
-                    let symbol = symbols.as_ref().and_then(|all| all.symbol_by_index(index).ok());
-                    symbol.map_or(0, |symbol| symbol.address())
-                }
-                None => relocation.addend,
-            };
-            if !wanted.contains(value) {
-                return;
-            }
-            if table.contains(&relocation.place) {
-                self.slots.insert(relocation.place, value);
+        for (place, value) in self.elf.pointers.iter().filter(|(_, value)| wanted.contains(*value))
+        {
+            if table.contains(&place) {
+                self.slots.insert(place, value);
             } else {
                 self.pointers.insert(value);
             }
-        });
+        }
         // Packed relocations leave the addresses in place, as no relocations at all do.
-        if !is_relocated || file.section_by_name(".relr.dyn").is_some() {
+        if !self.elf.pointers.is_relocated || file.section_by_name(".relr.dyn").is_some() {
             self.in_words(wanted);
         }
     }

@@ -63,8 +63,54 @@ pub fn looks_at(view: &View<'_, '_>, names: &HelperNames, body: Body) -> By {
     by.min().unwrap_or(By::Count)
 }
 
+/// Whether what stands before the first branch already does what no loop does that waits or only
+/// counts. It belongs to the loop, if there is one: a look at it spares most loops the rest. Without
+/// atomic operations (`updates`) a loop that waits only looks.
+pub fn works_at_once(view: &View<'_, '_>, names: &HelperNames, found: Loop, updates: bool) -> bool {
+    for index in found.start..=found.end {
+        if works(view, names, index, updates) {
+            return true;
+        }
+        let word = view.code.word(index);
+        if insn::branch(word).is_some() || insn::is_return_or_jump(word) {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether an instruction does what none does in such a loop.
+fn works(view: &View<'_, '_>, names: &HelperNames, index: usize, updates: bool) -> bool {
+    let word = view.code.word(index);
+    match insn::branch(word) {
+        Some((Branch::Call, _)) => return may_call(view, names, index).is_none(),
+        Some(_) => return false,
+        None => {}
+    }
+    let Some(memory) = insn::memory(word) else { return computes_more(word) };
+    let is_store = matches!(memory.access, Access::Store | Access::Release);
+    let is_on_stack = memory.base == 31;
+    let moves = memory.writes_base && !is_on_stack;
+    memory.is_vector || is_store && is_on_stack || !updates && (is_store || moves)
+}
+
+/// The name of what a loop calls that may wait: a helper, or what gives the CPU away.
+fn may_call<'n>(view: &'n View<'_, '_>, names: &'n HelperNames, index: usize) -> Option<&'n str> {
+    view.callee(index, names).filter(|name| is_helper(name) || YIELDS.contains(name))
+}
+
+/// Whether an instruction that is neither branch nor memory access does more than a loop that waits:
+/// it calls an unknown function or the kernel, computes with vectors, or is none of this kind.
+fn computes_more(word: u32) -> bool {
+    let group = word >> 25 & 15;
+    insn::is_indirect_call(word) || word >> 24 == 0xD4 || group < 4 || matches!(group, 7 | 15)
+}
+
 /// By what a loop without a hint waits; `None` if it does not.
-pub fn waits_by(view: &View<'_, '_>, names: &HelperNames, body: Body) -> Option<By> {
+pub fn waits_by(view: &View<'_, '_>, names: &HelperNames, body: Body, updates: bool) -> Option<By> {
+    if body.indices().any(|index| works(view, names, index, updates)) {
+        return None;
+    }
     let mut round = Round::new(view, names, body);
     round.walk()?;
     round.is_second = true;
@@ -147,7 +193,7 @@ impl<'v, 'e, 'a> Round<'v, 'e, 'a> {
     }
 
     fn call(&mut self, index: usize) -> Option<()> {
-        let name = self.view.callee(index, self.names)?;
+        let name = may_call(self.view, self.names, index)?;
         if is_helper(name) {
             let is_compare = name.starts_with("__aarch64_cas");
             let pointer = match (is_compare, name.starts_with("__aarch64_cas16")) {
@@ -164,13 +210,10 @@ impl<'v, 'e, 'a> Round<'v, 'e, 'a> {
             self.by = Some(By::Helper);
             self.forget(insn::HELPER_CLOBBERS);
             self.sees(bit(0), true);
-            Some(())
-        } else if YIELDS.contains(&name) {
-            self.forget(insn::CALL_CLOBBERS);
-            Some(())
         } else {
-            None
+            self.forget(insn::CALL_CLOBBERS);
         }
+        Some(())
     }
 
     /// Compare and swap, where memory is compared with `expected`.
@@ -252,12 +295,8 @@ impl<'v, 'e, 'a> Round<'v, 'e, 'a> {
     }
 
     fn compute(&mut self, word: u32) -> Option<()> {
-        let group = word >> 25 & 15;
-        if insn::is_indirect_call(word) || word >> 24 == 0xD4 || group < 4 {
-            return None; // an unknown function, the kernel, or no instruction of this kind
-        }
-        if matches!(group, 7 | 15) {
-            return None; // vectors
+        if computes_more(word) {
+            return None;
         }
         let (reads, writes) = (insn::reads(word), insn::writes(word));
         let selects = word & 0x1FE0_0000 == 0x1A80_0000;

@@ -1,7 +1,6 @@
 //! One section with its events and helpers, and what matchers ask of it.
 
-use std::collections::HashMap;
-
+use super::super::addresses::Addresses;
 use super::super::code::Code;
 use super::super::elf::Elf;
 use super::super::report::{Kind, Site, Sites};
@@ -31,7 +30,7 @@ impl Loop {
 }
 
 /// Names of helpers by the address of their first instruction, of the whole image.
-pub type HelperNames = HashMap<u64, String>;
+pub type HelperNames = Addresses<String>;
 
 /// A section under survey.
 pub struct View<'e, 'a> {
@@ -39,6 +38,8 @@ pub struct View<'e, 'a> {
     pub code: &'e Code<'a>,
     pub events: Vec<Event>,
     pub helpers: Vec<HelperBody>,
+    /// The indices of atomic operations, those by calls of helpers included, in order.
+    pub updates: Vec<u32>,
 }
 
 impl<'e, 'a> View<'e, 'a> {
@@ -95,7 +96,7 @@ impl<'e, 'a> View<'e, 'a> {
         }
         let (_, target) = branch_to(index, self.code.word(index))?;
         let target = self.code.at(target);
-        names.get(&target).map(String::as_str).or_else(|| self.elf.target(target))
+        names.get(target).map(String::as_str).or_else(|| self.elf.target(target))
     }
 
     /// A site from a stretch of words.

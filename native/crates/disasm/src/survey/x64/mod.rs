@@ -35,7 +35,7 @@ type Code<'a> = super::code::Code<'a>;
 fn exports(code: &Code<'_>, scan: &Scan, exports: &mut BTreeMap<String, Hints>) {
     for event in scan.events.iter().filter(|event| event.class == Class::Pause) {
         let function = code.function(event.address).filter(|function| function.is_exported);
-        if let Some(name) = function.and_then(|function| function.name) {
+        if let Some(name) = function.and_then(|function| function.name()) {
             let hints = exports.entry(name.to_owned()).or_default();
             hints.pause += 1;
             hints.hints += 1;
