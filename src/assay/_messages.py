@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict
 class Message(BaseModel):
     """The base of every message's data: unknown fields are an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A type is built when the first message of it comes: most commands read a few of them.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Memory(Message):
@@ -341,6 +342,7 @@ class ImageFacts(Message):
     constructor: bool | None
     page_size_string: bool
     jemalloc_lg_page: int | None
+    checksum_tables: list[str]
     bti: bool
     pac: bool
     section_align: dict[str, int]

@@ -118,6 +118,33 @@ def test_an_arm_of_two_changes_has_no_prediction(tmp_path, fake, read_study) -> 
     assert {r.contrast.of for r in rows} == {"hint", "cache"}
 
 
+def test_a_prediction_of_the_primary_metric_recommends_nothing(tmp_path, fake, read_study) -> None:
+    """It is judged more leniently than a verdict: what it says is no reason to take an arm."""
+    fake.effect = lambda settings, _: 1.02 if settings["data_cache"] == "optimistic" else 1.0
+    fake.noise = 0.04
+    bundle = run_predicting(tmp_path, fake, read_study, '{ throughput = "up" }')
+    verdicts = bundle.verdicts()
+    row = next(r for r in verdicts.verdicts if (r.arm, r.metric) == ("cache", "throughput"))
+    assert row.word == "undecided"
+    assert predicted(bundle)["throughput"].word == "helps"
+    assert verdicts.best is not None
+    assert (verdicts.best.sweet_spot, verdicts.recommended) == ("baseline", None)
+
+
+def test_a_prediction_is_no_rung(tmp_path, fake, read_study) -> None:
+    """Both rungs help, and the first one's prediction of that held: the second is recommended."""
+    both = {"data_cache": "optimistic", "hint": "pause"}
+    fake.effect = lambda settings, _: 1.3 ** sum(settings[k] == v for k, v in both.items())
+    text = PREDICTING.replace("{predicts}", '{ throughput = "up" }')
+    text = text.replace(
+        'kind = "one-at-a-time"', 'kind = "ladder"\norder = ["cache", "hint"]\nsentinel = false'
+    )
+    bundle = run_fake(tmp_path / "b", fake, read_study(text))
+    (row,) = (r for r in predicted(bundle, "cache").values() if r.metric == "throughput")
+    assert row.word == "helps"
+    assert bundle.verdicts().recommended == "cache+hint"
+
+
 @pytest.mark.parametrize(
     ("written", "message"),
     [

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from assay.readiness import Inspection, inspect
-from assay.readiness.census import checksum_tables
 from assay.readiness.exports import exported_functions
 
 COMPILERS = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}
@@ -79,24 +77,3 @@ def test_a_broken_file_exports_nothing(tmp_path: Path) -> None:
     for cut in range(0, len(whole), 97):
         path.write_bytes(whole[:cut])
         assert exported_functions(path) == frozenset()
-
-
-def table_of(polynomial: int) -> list[int]:
-    """The table of a reflected CRC, computed bit by bit."""
-    entries = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (polynomial if value & 1 else 0)
-        entries.append(value)
-    return entries
-
-
-@pytest.mark.parametrize(("name", "polynomial"), [("crc32c", 0x82F63B78), ("crc32", 0xEDB88320)])
-def test_a_table_of_a_checksum_is_recognised(name: str, polynomial: int, tmp_path: Path) -> None:
-    """As words of 32 and of 64 bits; and nothing in other bytes."""
-    path = tmp_path / "data"
-    for word in "IQ":
-        path.write_bytes(b"before" + struct.pack(f"<256{word}", *table_of(polynomial)))
-        assert checksum_tables(path) == {name}
-    path.write_bytes(bytes(range(256)) * 9)
-    assert checksum_tables(path) == frozenset()

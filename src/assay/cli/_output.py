@@ -10,14 +10,17 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console, RenderableType
-from rich.text import Text
 
 from assay._errors import AssayError, ExitCode
-from assay.report import Line
+from assay.report.line import Line
+
+if (
+    TYPE_CHECKING
+):  # rich takes longer to import than many answers to find, and JSON needs none of it
+    from rich.console import Console, RenderableType
 
 JSON_OPTION = typer.Option(False, "--json", help="Print the result as JSON (see docs/schema).")
 
@@ -48,6 +51,8 @@ def guarded(command: Callable[..., ExitCode | None]) -> Callable[..., None]:
 
 def complain(message: str, next_step: str) -> None:
     """One error on stderr, and what to do next."""
+    from rich.text import Text
+
     story().print(Text(f"assay: {message}", style="red"))
     if next_step:
         story().print(Text(f"next: {next_step}"))
@@ -55,19 +60,27 @@ def complain(message: str, next_step: str) -> None:
 
 def story() -> Console:
     """Where progress and remarks go."""
+    from rich.console import Console
+
     return Console(stderr=True, soft_wrap=True, highlight=False)
 
 
-class _Stdout(Console):
+def _stdout(soft_wrap: bool) -> Console:
     """stdout; a reader that leaves is told upwards as what it is, not as an exit of 1."""
+    from rich.console import Console
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+    class Stdout(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Stdout(soft_wrap=soft_wrap, highlight=False)
 
 
 def tell(lines: Iterable[Line]) -> None:
     """Print lines of a result."""
-    console = _Stdout(soft_wrap=True, highlight=False)
+    from rich.text import Text
+
+    console = _stdout(soft_wrap=True)
     for line in lines:
         console.print(Text(line.text, style=line.style))
 
@@ -78,7 +91,7 @@ WIDE = 150
 
 def tell_tables(tables: Iterable[RenderableType]) -> None:
     """Print tables of a result, as wide as the terminal is."""
-    console = _Stdout(highlight=False)
+    console = _stdout(soft_wrap=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDE
     for table in tables:

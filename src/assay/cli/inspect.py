@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json as json_
-from importlib.metadata import version
 from pathlib import Path
 
 import typer
 
 from assay._errors import ExitCode, InputError
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
-from assay.host import host_facts
 from assay.readiness import (
     Inspection,
     Machine,
     as_json,
     inspect,
     machine_from,
-    sarif_log,
     saved_machine,
 )
 from assay.readiness import baseline as baselines
@@ -95,18 +92,26 @@ def _machine(paths: list[Path], for_host: bool) -> tuple[list[Path], Machine | N
     rest = [path for path in paths if path not in saved]
     if not rest:
         raise InputError("there is nothing to inspect", next_step="name a file beside the host")
-    return rest, saved_machine(saved[0]) if saved else machine_from(host_facts(), "this host")
+    if saved:
+        return rest, saved_machine(saved[0])
+    from assay.host import host_facts
+
+    return rest, machine_from(host_facts(), "this host")
 
 
 def _write(
     found: Inspection, sarif: Path | None, html: Path | None, baseline: bool, title: str
 ) -> None:
-    """The files that were asked for."""
+    """The files that were asked for. What only they need is imported for them."""
     texts: dict[Path, str] = {}
     if sarif is not None:
-        texts[sarif] = json_.dumps(sarif_log(found, _version(), baseline), indent=1) + "\n"
+        from importlib.metadata import version
+
+        from assay.readiness.sarif import sarif_log
+
+        log = sarif_log(found, version("assay"), baseline)
+        texts[sarif] = json_.dumps(log, indent=1) + "\n"
     if html is not None:
-        # Here, because the page's templates are imported with what fills those of bundles.
         from assay.report.inspection_html import inspection_html
 
         texts[html] = inspection_html(found, title)
@@ -117,10 +122,6 @@ def _write(
             raise InputError(
                 f"{path} cannot be written: {error.strerror}", next_step="name another file"
             ) from error
-
-
-def _version() -> str:
-    return version("assay")
 
 
 def register(app: typer.Typer) -> None:

@@ -4,15 +4,27 @@
 of a source tree. Rules are functions of these; each finding names the study that would measure it.
 """
 
-from assay.readiness.as_json import InspectedFile, as_json
-from assay.readiness.finding import Finding, Rule
-from assay.readiness.inspection import Inspection, Report, inspect
-from assay.readiness.machine import Machine, machine_from, saved_machine
-from assay.readiness.rules_binary import RULES as BINARY_RULES
-from assay.readiness.rules_source import RULES as SOURCE_RULES
-from assay.readiness.sarif import sarif_log
+from typing import TYPE_CHECKING
 
-RULES: tuple[Rule, ...] = (*BINARY_RULES, *SOURCE_RULES)
+from assay._lazy import lazily
+
+if TYPE_CHECKING:
+    from assay.readiness.answer import InspectedFile, as_json
+    from assay.readiness.finding import Finding, Rule
+    from assay.readiness.inspection import Inspection, Report, inspect
+    from assay.readiness.machine import Machine, machine_from, saved_machine
+    from assay.readiness.rules import RULES
+    from assay.readiness.sarif import sarif_log
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    answer="InspectedFile as_json",
+    finding="Finding Rule",
+    inspection="Inspection Report inspect",
+    machine="Machine machine_from saved_machine",
+    rules="RULES",
+    sarif="sarif_log",
+)
 
 __all__ = [
     "RULES",

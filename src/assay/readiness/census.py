@@ -1,27 +1,17 @@
 """What `assayer census` says of an ELF image, in the shape that rules read.
 
 The lines are specified in `protocol` of the native binary and checked in `native.py`; here they
-become plain values with the defaults that rules rely on. What can be read off the file without a
-decoder, and the census does not say, is added: tables of checksums.
+become plain values with the defaults that rules rely on.
 """
 
 from __future__ import annotations
 
-import mmap
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 HINTS = ("yield", "isb_in_loop", "wfe", "wfet", "sb")
 """Counts that are spin hints of aarch64; an isb outside a loop is not one."""
-
-_TABLES = {
-    "crc32c": (0x00000000, 0xF26B8303, 0xE13B70F7),
-    "crc32": (0x00000000, 0x77073096, 0xEE0E612C),
-}
-"""The first entries of a table of bytes; reflected, as both are used."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +58,7 @@ class Image:
     facts: Mapping[str, Any] = field(default_factory=dict)
     exports_hints: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     tables: frozenset[str] = frozenset()
+    """Checksums whose tables are among its data."""
     exports: frozenset[str] = frozenset()
     """Names of exported functions; read only where there is a twin to compare with."""
 
@@ -90,10 +81,11 @@ class Image:
         return [site for site in self.sites if site.kind in kinds]
 
 
-def image(data: Mapping[str, Any], shown: str = "", tables: frozenset[str] = frozenset()) -> Image:
+def image(data: Mapping[str, Any], shown: str = "") -> Image:
     """The image that a message's data describe; `shown` is the file's name for people."""
     member = data.get("member") or ""
     name = shown or str(data["path"])
+    facts = data.get("facts") or {}
     return Image(
         path=str(data["path"]),
         shown=f"{name}({member})" if member else name,
@@ -110,9 +102,9 @@ def image(data: Mapping[str, Any], shown: str = "", tables: frozenset[str] = fro
         ),
         coverage=data.get("coverage") or {},
         sites=tuple(_site(s) for s in data.get("sites") or ()),
-        facts=data.get("facts") or {},
+        facts=facts,
         exports_hints=data.get("exports_hints") or {},
-        tables=tables,
+        tables=frozenset(facts.get("checksum_tables") or ()),
     )
 
 
@@ -129,15 +121,3 @@ def _site(data: Mapping[str, Any]) -> Site:
 
 def _number(address: int | str) -> int:
     return int(address, 16) if isinstance(address, str) else address
-
-
-def checksum_tables(path: Path) -> frozenset[str]:
-    """The tables of checksums that a file holds, of either byte order of the file's own words."""
-    if path.stat().st_size == 0:
-        return frozenset()
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-        return frozenset(
-            name
-            for name, entries in _TABLES.items()
-            if any(held.find(struct.pack(f"<3{word}", *entries)) >= 0 for word in "IQ")
-        )

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from assay._errors import InputError
-from assay.readiness import binary, source
+from assay.readiness import binary
 from assay.readiness.ask import survey
-from assay.readiness.census import Image, checksum_tables, image
+from assay.readiness.census import Image, image
 from assay.readiness.exports import exported_functions
 from assay.readiness.finding import ORDER, Finding, in_order
 from assay.readiness.inputs import Binary, Inputs, Refused, Tree, gather
@@ -102,13 +101,8 @@ def _images(inputs: Inputs, refused: list[Refused]) -> list[tuple[Binary, Image]
         if kind == "refused":
             refused.append(Refused(here.shown, str(data["why"])))
         else:
-            found.append((here, image(data, here.shown, _tables(here.path, data))))
+            found.append((here, image(data, here.shown)))
     return found
-
-
-def _tables(path: Path, data: Mapping[str, Any]) -> frozenset[str]:
-    """Of a library's member they would be those of the whole library."""
-    return frozenset() if data.get("member") else checksum_tables(path)
 
 
 def _twins(
@@ -163,6 +157,9 @@ def _report(shown: str, name: str, judged: Sequence[Finding], about: Image) -> R
 
 
 def _judge_tree(tree: Tree, machine: Machine | None, found: Inspection) -> None:
+    # Here, because the rules of sources are a hundred patterns to compile.
+    from assay.readiness import source
+
     project = source.read(tree)
     found.sources += len(project.files)
     lines = {file.name: file.text.lines for file in project.files}

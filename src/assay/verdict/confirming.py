@@ -108,10 +108,11 @@ def confirm(task: Task) -> Ruling:
     best = None
     if finished:
         rows = [_unasked(row) for row in rows]
+        # What follows are leads and predictions, of the primary metric too: none ranks an arm.
+        best = ranked(task.plan, rows, field_.best()) if field_ is not None else None
         rows += stability_rows(task.plan, task.blocks, {row.arm for row in rows})
         rows += _secondary(task)
         rows += prediction_rows(task.plan, task.contrasts, task.blocks)
-        best = ranked(task.plan, rows, field_.best()) if field_ is not None else None
     return Ruling(
         rows, size, live, finished, doubts(task.plan, task.blocks, values),
         block_s=task.block_s, undecided=undecided, best=best, told_apart=told_apart,

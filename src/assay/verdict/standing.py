@@ -41,5 +41,4 @@ def _against_baseline(plan: Plan, row: Row) -> bool:
         and bool(row.arm)
         and row.arm != SENTINEL
         and row.contrast.against == plan.baseline
-        and row.contrast.kind != "stability"
     )

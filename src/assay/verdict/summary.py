@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.study import SENTINEL, Plan
+from assay.study import Plan
 from assay.verdict.confirming import Ruling
 from assay.verdict.rows import SUITE, Absentee, Planned, Verdicts
-from assay.verdict.rule import Word
+from assay.verdict.rule import Strength, Word
 from assay.verdict.voids import void_doubt
 
 
@@ -22,10 +22,11 @@ def recommended(plan: Plan, ruling: Ruling) -> str | None:
         spot = ruling.best.sweet_spot if ruling.best is not None else None
         return spot if spot != plan.baseline else None
     suite = SUITE if len(plan.cases) > 1 else plan.cases[0].name
-    rungs = [r for r in ruling.rows if r.metric == plan.primary and r.case == suite and r.arm]
+    steps = [r for r in ruling.rows if r.metric == plan.primary and r.contrast.kind == "step"]
+    rungs = [r for r in steps if r.case == suite and r.strength == Strength.CONFIRMED]
     climbed = None
     for row in rungs:
-        if row.word != Word.HELPS or row.arm == SENTINEL:
+        if row.word != Word.HELPS:
             break
         climbed = row.arm
     return climbed

@@ -15,7 +15,6 @@ from pathlib import Path
 from assay._errors import InputError
 from assay.readiness.inputs.kept import Binary, Inputs, Refused, SourceFile, Tree, printable
 from assay.readiness.inputs.kinds import HEAD_BYTES, PACKAGES, kind_of, language
-from assay.readiness.inputs.packages import BROKEN, damage, members
 from assay.readiness.inputs.streams import CHUNK, Budget, Readable, Refusal
 
 MOST_NESTED = 2
@@ -134,7 +133,9 @@ class _Gathering:
             tree.files.append(SourceFile(path, printable(name)))
 
     def _package(self, path: Path, kind: str, shown: str, depth: int) -> None:
-        """What may be inspected of a package."""
+        """What may be inspected of a package. What reads them is imported for the first."""
+        from assay.readiness.inputs.packages import BROKEN, damage, members
+
         tree = Tree(printable(shown), is_archive=True)
         inner: list[tuple[Path, str, str]] = []
         budget = Budget()

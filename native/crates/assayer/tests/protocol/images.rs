@@ -83,6 +83,7 @@ pub struct ImageFacts {
     constructor: Option<bool>,
     page_size_string: bool,
     jemalloc_lg_page: Option<u32>,
+    checksum_tables: Vec<String>,
     bti: bool,
     pac: bool,
     section_align: BTreeMap<String, u64>,

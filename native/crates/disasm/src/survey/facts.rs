@@ -44,6 +44,7 @@ pub fn facts(elf: &Elf<'_>, message: Option<u64>, findings: &mut Findings) -> Fa
         needed: elf.dynamic.needed.iter().map(|name| (*name).to_owned()).collect(),
         more: std::mem::take(&mut findings.more),
         cut: findings.sites.cut(),
+        checksum_tables: Vec::new(),
     }
 }
 

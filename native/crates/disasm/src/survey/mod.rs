@@ -24,6 +24,7 @@ mod relocations;
 pub mod report;
 mod stubs;
 mod symbols;
+mod tables;
 mod x64;
 
 use std::path::Path;
@@ -32,7 +33,7 @@ use object::Object;
 
 use elf::{Arch, Elf};
 use facts::Findings;
-use report::{Coverage, Found, Image, Refused};
+use report::{Coverage, Facts, Found, Image, Refused};
 
 /// Surveys a file, and gives what is found in it to `each`, image by image. Nothing is an error:
 /// what cannot be read or understood is refused with the reason.
@@ -77,10 +78,10 @@ fn one(bytes: &[u8], with_sites: bool) -> Result<Image, String> {
         Arch::X64 => ("x86_64", x64::survey(&elf, with_sites)),
     };
     let is_large = bytes.len() >= parts::WORTH_A_THREAD;
-    let (message, (arch, mut findings)) =
-        parts::both(is_large, || facts::jemalloc_message(&elf), survey);
+    let in_data = || (facts::jemalloc_message(&elf), tables::held(&elf));
+    let ((message, tables), (arch, mut findings)) = parts::both(is_large, in_data, survey);
     let build_id = elf.file.build_id().ok().flatten();
-    let facts = facts::facts(&elf, message, &mut findings);
+    let facts = Facts { checksum_tables: tables, ..facts::facts(&elf, message, &mut findings) };
     let Findings { counts, unverified, helpers, sites, exports, .. } = findings;
     let mut sites = sites.listed;
     sites.sort_by(|a, b| {

@@ -137,6 +137,8 @@ pub struct Facts {
     pub constructor: Option<bool>,
     pub page_size_string: bool,
     pub jemalloc_lg_page: Option<u32>,
+    /// Tables by bytes among its data: `crc32`, `crc32c`.
+    pub checksum_tables: Vec<&'static str>,
     pub bti: bool,
     pub pac: bool,
     pub section_align: BTreeMap<String, u64>,
