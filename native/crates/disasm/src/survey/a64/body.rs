@@ -129,3 +129,74 @@ impl Ways {
 fn may_leave(word: u32) -> bool {
     word >> 26 & 7 == 5
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOP: u32 = 0xD503_201F;
+    const RET: u32 = 0xD65F_03C0;
+    const CALL: u32 = 0x9400_0001;
+
+    fn conditional(distance: i32) -> u32 {
+        0x5400_0000 | (distance.cast_unsigned() & 0x7_FFFF) << 5
+    }
+
+    fn always(distance: i32) -> u32 {
+        0x1400_0000 | distance.cast_unsigned() & 0x3FF_FFFF
+    }
+
+    /// Where one gets to from an instruction inside, by the manual's words.
+    fn next(words: &[u32], at: usize) -> Vec<usize> {
+        let branch = branch_to(at, words[at]).filter(|(kind, _)| *kind != Branch::Call);
+        let falls = !is_return_or_jump(words[at]) && !matches!(branch, Some((Branch::Always, _)));
+        let mut found = Vec::from_iter(falls.then_some(at + 1));
+        found.extend(branch.map(|(_, target)| target));
+        found.retain(|place| *place < words.len());
+        found
+    }
+
+    /// What can be come to, by trying every step again and again; the last leads out.
+    fn all_after(words: &[u32], from: usize) -> Vec<bool> {
+        let mut seen = vec![false; words.len()];
+        seen[from] = true;
+        for _ in 0..words.len() {
+            for at in (0..words.len() - 1).filter(|at| seen[*at]).collect::<Vec<_>>() {
+                next(words, at).into_iter().for_each(|place| seen[place] = true);
+            }
+        }
+        seen
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_body_is_what_lies_on_a_way_from_the_first_to_the_last(
+            kinds in prop::collection::vec((0..6u8, -70..70i32), 1..64),
+        ) {
+            let mut words: Vec<u32> = kinds
+                .into_iter()
+                .map(|(kind, distance)| match kind {
+                    0 => conditional(distance),
+                    1 => always(distance),
+                    2 => RET,
+                    3 => CALL,
+                    _ => NOP,
+                })
+                .collect();
+            let end = words.len();
+            words.push(conditional(-i32::try_from(end).unwrap()));
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let code = Code { bytes: &bytes, ..Code::default() };
+            let after = all_after(&words, 0);
+            let slow: Vec<usize> =
+                (0..=end).filter(|at| after[*at] && all_after(&words, *at)[end]).collect();
+            let fast = Body::of(&code, Loop { start: 0, end });
+            let fast = fast.map_or(Vec::new(), |body| body.indices().collect());
+            prop_assert_eq!(fast, slow);
+        }
+    }
+}
