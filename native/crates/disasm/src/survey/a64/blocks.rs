@@ -27,18 +27,18 @@ impl Ask for Every {
     }
 }
 
-/// Compiled for the vectors of every processor, and on x86-64 for wider ones, which most have.
+/// Compiled for the vectors of every processor, and on x86-64 for the wider ones that most have.
 macro_rules! with_wide_vectors {
     ($(#[$doc:meta])* $name:ident($by:ident: $ask:ty, $each:ident: $give:ty) = $plain:ident) => {
         $(#[$doc])*
         pub fn $name(code: &Code<'_>, part: Range<usize>, $by: $ask, $each: $give) {
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx2,bmi1,bmi2")]
+                #[target_feature(enable = "avx2,bmi1")]
                 fn wide(code: &Code<'_>, part: Range<usize>, $by: $ask, $each: $give) {
                     $plain(code, part, $by, $each);
                 }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
                     // SAFETY: this processor has what it is compiled for.
                     return unsafe { wide(code, part, $by, $each) };
                 }

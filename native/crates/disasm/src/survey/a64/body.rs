@@ -3,7 +3,7 @@
 
 use super::super::code::Code;
 use super::blocks::set_bits;
-use super::insn::{Branch, branch_to, is_return_or_jump};
+use super::insn::{Branch, branch_to, is_return_or_jump, may_branch};
 use super::view::Loop;
 
 /// The instructions of a loop, a bit each from its first one.
@@ -28,7 +28,7 @@ impl Body {
         let last = length - 1;
         let ways = Ways::from_first(words, last);
         (ways.reached >> last & 1 == 1).then(|| {
-            let members = ways.reached & ways.before_last(last);
+            let members = ways.reached & ways.before_last();
             Self { start: found.start, members }
         })
     }
@@ -46,21 +46,23 @@ impl Body {
 }
 
 /// How one gets from instruction to instruction inside a loop, as far as from its first.
-struct Ways {
+struct Ways<'w> {
+    words: &'w [[u8; 4]],
+    /// The place of the last, which leads out.
+    last: usize,
     /// What is come to from the first.
     reached: u128,
     /// Of those, which the next one is not come to from; and the last.
     leaves: u128,
-    /// Branches of those inside: from and to.
-    jumps: [(u8, u8); MOST],
-    count: usize,
+    /// Of those, branches with a target inside.
+    branches: u128,
 }
 
-impl Ways {
+impl<'w> Ways<'w> {
     /// Walks on from the first instruction, and from wherever branches lead. Most branches back close
     /// no loop: the walk is over before it comes to them.
-    fn from_first(words: &[[u8; 4]], last: usize) -> Self {
-        let mut ways = Self { reached: 0, leaves: 1 << last, jumps: [(0, 0); MOST], count: 0 };
+    fn from_first(words: &'w [[u8; 4]], last: usize) -> Self {
+        let mut ways = Self { words, last, reached: 0, leaves: 1 << last, branches: 0 };
         let mut pending = 1u128;
         while pending != 0 {
             let mut at = pending.trailing_zeros() as usize;
@@ -68,10 +70,8 @@ impl Ways {
             while ways.reached >> at & 1 == 0 {
                 ways.reached |= 1 << at;
                 let word = u32::from_le_bytes(words[at]);
-                if may_leave(word)
-                    && let Some(target) = ways.branch(at, word, last)
-                {
-                    pending |= 1 << target;
+                if may_branch(word) {
+                    pending |= ways.branch(at, word);
                 }
                 if ways.leaves >> at & 1 == 1 {
                     break;
@@ -82,39 +82,40 @@ impl Ways {
         ways
     }
 
-    /// Where a branch leads to inside, if the word is one.
-    fn branch(&mut self, at: usize, word: u32, last: usize) -> Option<usize> {
+    /// Notes a branch, if the word is one; the bit of where it leads to inside.
+    fn branch(&mut self, at: usize, word: u32) -> u128 {
         if is_return_or_jump(word) {
             self.leaves |= 1 << at;
-            return None;
+            return 0;
         }
-        let (kind, target) = branch_to(at, word)?;
+        let Some((kind, target)) = branch_to(at, word) else { return 0 };
         match kind {
-            Branch::Call => return None,
+            Branch::Call => return 0,
             Branch::Always => self.leaves |= 1 << at,
             _ => {}
         }
-        (target <= last).then(|| {
-            self.jumps[self.count] = (at as u8, target as u8);
-            self.count += 1;
-            target
-        })
+        if target > self.last {
+            return 0;
+        }
+        self.branches |= 1 << at;
+        1 << target
     }
 
     /// From what the last is come to.
-    fn before_last(&self, last: usize) -> u128 {
+    fn before_last(&self) -> u128 {
         // From behind the one before that leaves. What is never come to stands behind such a one.
-        let run = |to: u8| {
+        let run = |to: usize| {
             let below = self.leaves & !(u128::MAX << to);
             let start = u128::BITS - below.leading_zeros();
-            (u128::MAX >> (127 - to)) & (u128::MAX << start)
+            (u128::MAX >> (MOST - 1 - to)) & (u128::MAX << start)
         };
-        let mut reached = run(last as u8);
+        let mut reached = run(self.last);
         loop {
             let before = reached;
-            for (from, to) in &self.jumps[..self.count] {
-                if reached >> to & 1 == 1 && reached >> from & 1 == 0 {
-                    reached |= run(*from);
+            for from in set_bits(self.branches & !reached) {
+                let target = branch_to(from, u32::from_le_bytes(self.words[from]));
+                if target.is_some_and(|(_, to)| reached >> to & 1 == 1) {
+                    reached |= run(from);
                 }
             }
             if reached == before {
@@ -122,12 +123,6 @@ impl Ways {
             }
         }
     }
-}
-
-/// Whether a word is of the group with branches; never no for one.
-#[inline(always)]
-fn may_leave(word: u32) -> bool {
-    word >> 26 & 7 == 5
 }
 
 #[cfg(test)]

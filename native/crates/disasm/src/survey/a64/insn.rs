@@ -61,6 +61,18 @@ pub enum Branch {
     Bit(u8, u8, bool),
 }
 
+/// Whether a word is of the group with branches; never no for one.
+#[inline(always)]
+pub fn may_branch(word: u32) -> bool {
+    word >> 26 & 7 == 5
+}
+
+/// Whether a word is of the group of loads and stores.
+#[inline(always)]
+pub fn may_access(word: u32) -> bool {
+    word & 0x0A00_0000 == 0x0800_0000
+}
+
 /// The kind of branch, and its target relative to the instruction, in words.
 #[inline]
 pub fn branch(word: u32) -> Option<(Branch, i64)> {
@@ -142,7 +154,7 @@ impl Memory {
 
 /// The memory operand of an instruction, if it is one of the usual loads and stores.
 pub fn memory(word: u32) -> Option<Memory> {
-    if word & 0x0A00_0000 != 0x0800_0000 {
+    if !may_access(word) {
         return None;
     }
     let is_vector = word >> 26 & 1 == 1;

@@ -2,7 +2,7 @@
 //! them or outside.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::parts;
 use super::super::report::{Hints, Kind, Sites};
@@ -99,13 +99,15 @@ fn without_hint(
     back: &[Event],
 ) -> Vec<(Kind, Loop)> {
     let mut reported = Vec::new();
-    let mut before: Vec<Passed> = Vec::new();
+    let mut before: VecDeque<Passed> = VecDeque::new();
     let mut updates = Updates::from(view, back);
     for event in back {
         let Some(found) = view.closed_by(event) else { continue };
         let updates = updates.are_in(found);
         let works = works_at_once(view, names, found, updates);
-        before.retain(|earlier| found.end - earlier.found.end <= APART as usize);
+        while before.front().is_some_and(|first| found.end - first.found.end > APART as usize) {
+            before.pop_front();
+        }
         // Of loops that share their first instruction, the smallest that waits is reported.
         let has_inner = || {
             before.iter().any(|earlier| {
@@ -118,7 +120,7 @@ fn without_hint(
         let kind = if is_else { None } else { kind(view, names, hinted, found, updates) };
         let waits = matches!(kind, Some(Kind::SpinLoop { .. }));
         reported.extend(kind.map(|kind| (kind, found)));
-        before.push(Passed { found, waits, counts: OnceCell::new() });
+        before.push_back(Passed { found, waits, counts: OnceCell::new() });
     }
     reported
 }

@@ -72,7 +72,8 @@ pub fn works_at_once(view: &View<'_, '_>, names: &HelperNames, found: Loop, upda
             return true;
         }
         let word = view.code.word(index);
-        if insn::branch(word).is_some() || insn::is_return_or_jump(word) {
+        let leaves = insn::is_return_or_jump(word) || insn::branch(word).is_some();
+        if insn::may_branch(word) && leaves {
             return false;
         }
     }
@@ -82,10 +83,15 @@ pub fn works_at_once(view: &View<'_, '_>, names: &HelperNames, found: Loop, upda
 /// Whether an instruction does what none does in such a loop.
 fn works(view: &View<'_, '_>, names: &HelperNames, index: usize, updates: bool) -> bool {
     let word = view.code.word(index);
-    match insn::branch(word) {
-        Some((Branch::Call, _)) => return may_call(view, names, index).is_none(),
-        Some(_) => return false,
-        None => {}
+    if insn::may_branch(word) {
+        return match insn::branch(word) {
+            Some((Branch::Call, _)) => may_call(view, names, index).is_none(),
+            Some(_) => false,
+            None => computes_more(word),
+        };
+    }
+    if !insn::may_access(word) {
+        return computes_more(word);
     }
     let Some(memory) = insn::memory(word) else { return computes_more(word) };
     let is_store = matches!(memory.access, Access::Store | Access::Release);
