@@ -18,6 +18,7 @@ ORDER = (
     "_digest",
     "_address",
     "_lazy",
+    "_interrupt",
     "_journals",
     "_document",
     "_fields",

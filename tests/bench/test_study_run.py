@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from assay import _interrupt
 from assay._errors import AlteredError, MissingError, RestoreError, VoidError
 from assay.bench import Silent, prepare, run
 from assay.record import Bundle, Replay, differences, replayed
@@ -123,6 +125,30 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(tmp_path: Path, study, fake: Fake
     assert differences(bundle) == []
     run(Bundle.open(bundle.folder), targets=targets, clocks=clocks)
     assert bundle.verdicts().stopped == ""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_inside_of_a_finaliser_stops_the_study_too(
+    tmp_path: Path, study, fake: FakeTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Python prints the exception and goes on: before the next run at the latest."""
+
+    class Finalised:
+        def __del__(self) -> None:
+            _interrupt.hear(signal.SIGINT, None)
+
+    class Collected(Silent):
+        def running(self, step, operations, spent_s) -> None:
+            if step.block == 4 and operations:
+                Finalised()
+
+    monkeypatch.setattr(_interrupt, "_asked", False)
+    targets, clocks = {"engine": fake}, fake.clock.clocks()
+    bundle = prepare(study, tmp_path / "b", FACTS, base=Path("."), seed=7, targets=targets)
+    with pytest.raises(KeyboardInterrupt):
+        run(bundle, Collected(), targets=targets, clocks=clocks)
+    assert bundle.runs()[-1].block == 4
+    assert bundle.verdicts().stopped == "you stopped it"
 
 
 def test_a_run_that_is_kept_as_the_study_is_stopped_is_in_its_verdicts(

@@ -21,6 +21,7 @@ from assay.host.transaction import (
     apply,
     confirm,
     file_item,
+    forget,
     lease,
     recover,
     roll_back,
@@ -119,7 +120,7 @@ def test_a_value_that_is_refused_brings_back_all_before_it(tree: Tree) -> None:
     assert statuses(tree)[0].state == "rolled-back"
 
 
-@pytest.mark.parametrize("lines", range(2, 20))
+@pytest.mark.parametrize("lines", range(1, 20))
 def test_a_user_who_stops_it_while_it_applies_finds_all_as_before(tree: Tree, lines: int) -> None:
     """After each line of the journal in turn, without a further command."""
     before, plan, written = host_kit.shown(tree), host_kit.plan(tree), []
@@ -334,3 +335,21 @@ def test_what_was_cut_short_before_it_had_a_plan_is_swept_away(tree: Tree) -> No
     (folder / "plan.partial").write_text("{")
     assert recover(tree) == []
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("log", [None, b"", b'1234 {"event": "beg'])
+def test_what_was_cut_short_before_its_first_event_is_swept_away(tree: Tree, log) -> None:
+    """By the next command, and by the run that was stopped there itself."""
+    before, plan = host_kit.shown(tree), host_kit.plan(tree)
+    apply(plan, tree)
+    folder = tree.place(TRANSACTIONS) / plan.id
+    roll_back(tree, plan.id)
+    for sweep in (recover, lambda tree: forget(tree, plan.id)):
+        folder.mkdir(exist_ok=True)
+        (folder / "plan.json").write_text("{}")
+        (folder / "log").unlink(missing_ok=True)
+        if log is not None:
+            (folder / "log").write_bytes(log)
+        sweep(tree)
+        assert not folder.exists()
+    assert host_kit.shown(tree) == before

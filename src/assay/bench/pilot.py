@@ -25,6 +25,7 @@ from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from assay._errors import BundleError, InputError, RunError, VoidError
+from assay._interrupt import stop_if_asked
 from assay._units import format_duration
 from assay.bench.guard import void_reason
 from assay.bench.journal import Journal
@@ -274,6 +275,7 @@ class _Pilot:
 
     def measured(self, study: Study, slot: Slot) -> tuple[Measured, float]:
         """One run and the seconds it took; they are spent whatever comes of it."""
+        stop_if_asked()
         case, arm, began = self.cases[slot.case], self.arms[slot.arm], self.clocks.monotonic()
         launch = study.launch(case, arm, seed=workload_seed(self.seed, -self.blocks))
         log = self.folder / "logs" / f"pilot-{self.made:05d}.log"

@@ -15,6 +15,7 @@ from typing import Any
 
 from assay._digest import digest
 from assay._errors import BundleError, InputError, MissingError, VoidError
+from assay._interrupt import stop_if_asked
 from assay.bench.builds import as_planned, require_same_servers, servers_of
 from assay.bench.host_values import HOST
 from assay.bench.journal import Journal
@@ -169,6 +170,7 @@ class _Runner:
 
     def _steps(self) -> None:
         while (step := self.replay.next()) is not None:
+            stop_if_asked()
             self.watcher.running(step, 0, 0.0)
             if step.attempt and step.slot == 0:
                 self.watcher.waiting(SETTLE_S)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import typer
 
-from assay import _journals
+from assay import _interrupt, _journals
 from assay.cli._commands import COMMANDS, Commands
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -50,5 +49,5 @@ def _put_in_order(
 
 def main() -> None:
     """The `assay` command."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _interrupt.listen()
     app(prog_name="assay")

@@ -112,11 +112,21 @@ def journals(tree: Tree) -> list[str]:
 
 
 def unbegun(tree: Tree) -> list[Path]:
-    """Folders of transactions that never began: without a plan nothing can have been changed."""
+    """Folders of transactions that never began: without a plan, or without a whole first event,
+    nothing can have been changed."""
     folder = tree.place(TRANSACTIONS)
     if not folder.is_dir():
         return []
-    return [p for p in folder.iterdir() if p.is_dir() and not (p / "plan.json").is_file()]
+    return [p for p in folder.iterdir() if p.is_dir() and not _has_begun(p)]
+
+
+def _has_begun(folder: Path) -> bool:
+    try:
+        lines = (folder / "log").read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return False
+    is_torn = len(lines) == 1 and _parse(lines[0]) is None
+    return (folder / "plan.json").is_file() and bool(lines) and not is_torn
 
 
 def _parse(line: bytes) -> Event | None:

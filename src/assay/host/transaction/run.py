@@ -131,8 +131,8 @@ def apply(
         _refuse_held(plan, tree)
         check(plan, tree)
         journal = Journal.begin(tree, plan, after_write)
-        journal.write("begun", owner=None if owner is None else owner_of(owner))
         try:
+            journal.write("begun", owner=None if owner is None else owner_of(owner))
             for number, item in enumerate(plan.items):
                 journal.write("writing", item=number)
                 journal.write("written", item=number, got=steps.put(tree, item))
@@ -173,8 +173,11 @@ def roll_back(tree: Tree, name: str, after_write: Callable[[], None] | None = No
 
 
 def forget(tree: Tree, name: str) -> None:
-    """Remove the journal of a transaction that was rolled back; any other stays. None is fine."""
+    """Remove the journal of a transaction that was rolled back or never began; any other stays.
+    None is fine."""
     with locked(tree):
+        for folder in unbegun(tree):
+            shutil.rmtree(folder)
         if name not in journals(tree):
             return
         journal = Journal.open(tree, name)
