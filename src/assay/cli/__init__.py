@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import typer
@@ -50,4 +51,6 @@ def _put_in_order(
 def main() -> None:
     """The `assay` command."""
     _interrupt.listen()
+    # Looking through all installed packages for plugins takes longer than most answers.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     app(prog_name="assay")

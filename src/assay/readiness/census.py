@@ -58,7 +58,7 @@ class Image:
     facts: Mapping[str, Any] = field(default_factory=dict)
     exports_hints: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     tables: frozenset[str] = frozenset()
-    """Checksums whose tables are among its data."""
+    """Checksums whose tables are among its constants."""
     exports: frozenset[str] = frozenset()
     """Names of exported functions; read only where there is a twin to compare with."""
 

@@ -458,7 +458,7 @@
 //! `facts`: `atomics`: `none`|`outline`|`inline-unguarded`|`inline-dispatch`|`ll-sc-only`|`mixed`;
 //! `min_load_align` (of PT_LOAD, or null); `constructor`: whether something sets the flag that helpers
 //! read (null without helpers); `page_size_string`, `jemalloc_lg_page`: jemalloc's message about page sizes,
-//! and the page size compiled in; `checksum_tables`: those among its data, by bytes; `bti`, `pac`: the linker's marks; `section_align` `{NAME: bytes}` of
+//! and the page size compiled in; `checksum_tables`: those by bytes among its constants; `bti`, `pac`: the linker's marks; `section_align` `{NAME: bytes}` of
 //! writable sections; `needed`: libraries; `more`: further counts by name (barriers by domain, `bti`,
 //! `pac`, `cntvct`, `dsb`, `ldapr`); `cut` `{KIND: all}`: kinds with more sites than are listed.
 //!

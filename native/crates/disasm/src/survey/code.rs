@@ -183,6 +183,7 @@ pub fn arrange<'a>(
             None => arranged.push(function),
         }
     }
+    arranged.shrink_to_fit();
     arranged
 }
 

@@ -43,6 +43,18 @@ pub fn each(file: &File<'_>, mut take: impl FnMut(Relocation)) {
     }
 }
 
+/// How many there are at most, of the usual form.
+pub fn count(file: &File<'_>) -> usize {
+    let symbols = file.elf_dynamic_symbol_table().section();
+    let sections = file.elf_section_table().iter().skip(1);
+    let sections = sections.filter(|section| section.link(LittleEndian) == symbols);
+    let entries = |section| match SectionHeader::rela(section, LittleEndian, file.data()) {
+        Ok(Some((entries, _))) => entries.len(),
+        _ => 0,
+    };
+    sections.map(entries).sum()
+}
+
 fn in_any_form(file: &File<'_>, mut take: impl FnMut(Relocation)) {
     for (place, relocation) in file.dynamic_relocations().into_iter().flatten() {
         let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };

@@ -137,7 +137,7 @@ pub struct Facts {
     pub constructor: Option<bool>,
     pub page_size_string: bool,
     pub jemalloc_lg_page: Option<u32>,
-    /// Tables by bytes among its data: `crc32`, `crc32c`.
+    /// Tables by bytes among its constants: `crc32`, `crc32c`.
     pub checksum_tables: Vec<&'static str>,
     pub bti: bool,
     pub pac: bool,

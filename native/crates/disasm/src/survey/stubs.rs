@@ -81,6 +81,9 @@ pub fn read<'a>(file: &File<'a>, codes: &[Code<'a>], arch: Arch) -> Linkage<'a> 
     let code = codes.iter().map(|code| code.address).min().unwrap_or(0)
         ..codes.iter().map(|code| code.address + code.bytes.len() as u64).max().unwrap_or(0);
     linkage.pointers.base = code.start;
+    if arch == Arch::A64 {
+        linkage.pointers.list.reserve_exact(relocations::count(file));
+    }
     relocations::each(file, |relocation| {
         if arch == Arch::A64 {
             linkage.pointers.add(&code, table, relocation);

@@ -12,18 +12,14 @@ const TABLES: [(&str, u32, u32); 2] =
 /// Words that are looked at together.
 const BLOCK: usize = 32;
 
-/// The tables among the data of an image, of entries of 32 or 64 bits; sorted.
+/// The tables among the constants of an image, of entries of 32 or 64 bits; sorted.
 pub fn held(elf: &Elf<'_>) -> Vec<&'static str> {
     let mut found = [false; TABLES.len()];
     for section in elf.file.sections() {
-        let is_data = matches!(
-            section.kind(),
-            SectionKind::ReadOnlyData
-                | SectionKind::ReadOnlyDataWithRel
-                | SectionKind::ReadOnlyString
-                | SectionKind::Data
-        );
-        if let (true, Ok(bytes)) = (is_data, section.data()) {
+        // What a program may write to is not looked at: mapping it costs more than tables there are.
+        let is_constant =
+            matches!(section.kind(), SectionKind::ReadOnlyData | SectionKind::ReadOnlyString);
+        if let (true, Ok(bytes)) = (is_constant, section.data()) {
             look(bytes, &mut found);
         }
     }
