@@ -80,7 +80,7 @@ class Journal:
 
     def events(self) -> list[Event]:
         """All that were written whole, in order; RestoreError if one before the last is damaged."""
-        lines = self._lines()
+        lines = _lines(self.folder)
         found = [_parse(line) for line in lines]
         damaged = [number for number, event in enumerate(found) if event is None]
         if damaged and damaged != [len(found) - 1]:
@@ -90,14 +90,8 @@ class Journal:
             )
         return [event for event in found if event is not None]
 
-    def _lines(self) -> list[bytes]:
-        try:
-            return (self.folder / "log").read_bytes().splitlines(keepends=True)
-        except FileNotFoundError:
-            return []
-
     def _whole_bytes(self) -> int:
-        lines = self._lines()
+        lines = _lines(self.folder)
         if lines and _parse(lines[-1]) is None:
             lines.pop()
         return sum(map(len, lines))
@@ -121,12 +115,16 @@ def unbegun(tree: Tree) -> list[Path]:
 
 
 def _has_begun(folder: Path) -> bool:
-    try:
-        lines = (folder / "log").read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
-        return False
+    lines = _lines(folder)
     is_torn = len(lines) == 1 and _parse(lines[0]) is None
     return (folder / "plan.json").is_file() and bool(lines) and not is_torn
+
+
+def _lines(folder: Path) -> list[bytes]:
+    try:
+        return (folder / "log").read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return []
 
 
 def _parse(line: bytes) -> Event | None:

@@ -1,7 +1,7 @@
 //! The dynamic relocations, without what linkers want to know of them: programs have hundreds of
 //! thousands.
 
-use object::elf::{SHT_CREL, SHT_REL};
+use object::elf::{SHT_CREL, SHT_REL, SectionHeader64};
 use object::read::elf::{Rela, SectionHeader};
 use object::{LittleEndian, Object, RelocationFlags, RelocationTarget, SymbolIndex};
 
@@ -21,16 +21,11 @@ pub struct Relocation {
 
 /// Gives each to `take`, in their order in the file.
 pub fn each(file: &File<'_>, mut take: impl FnMut(Relocation)) {
-    let symbols = file.elf_dynamic_symbol_table().section();
-    let sections = || {
-        let sections = file.elf_section_table().iter().skip(1);
-        sections.filter(|section| section.link(LittleEndian) == symbols)
-    };
     // Other forms than the usual are left to `object`.
-    if sections().any(|section| matches!(section.sh_type(LittleEndian), SHT_REL | SHT_CREL)) {
+    if sections(file).any(|section| matches!(section.sh_type(LittleEndian), SHT_REL | SHT_CREL)) {
         return in_any_form(file, take);
     }
-    for section in sections() {
+    for section in sections(file) {
         let Ok(Some((entries, _))) = section.rela(LittleEndian, file.data()) else { continue };
         for entry in entries {
             take(Relocation {
@@ -45,14 +40,18 @@ pub fn each(file: &File<'_>, mut take: impl FnMut(Relocation)) {
 
 /// How many there are at most, of the usual form.
 pub fn count(file: &File<'_>) -> usize {
+    let tables = sections(file).filter_map(|section| {
+        let (entries, _) = section.rela(LittleEndian, file.data()).ok()??;
+        Some(entries.len())
+    });
+    tables.sum()
+}
+
+/// The sections that speak of dynamic symbols.
+fn sections<'f>(file: &'f File<'_>) -> impl Iterator<Item = &'f SectionHeader64<LittleEndian>> {
     let symbols = file.elf_dynamic_symbol_table().section();
     let sections = file.elf_section_table().iter().skip(1);
-    let sections = sections.filter(|section| section.link(LittleEndian) == symbols);
-    let entries = |section| match SectionHeader::rela(section, LittleEndian, file.data()) {
-        Ok(Some((entries, _))) => entries.len(),
-        _ => 0,
-    };
-    sections.map(entries).sum()
+    sections.filter(move |section| section.link(LittleEndian) == symbols)
 }
 
 fn in_any_form(file: &File<'_>, mut take: impl FnMut(Relocation)) {

@@ -58,7 +58,7 @@ pub fn marks<'a>(file: &File<'a>, arch: Arch) -> Vec<Marks<'a>> {
 }
 
 /// The bytes that the names of a table are in.
-pub fn names<'a>(file: &File<'a>, table: &Table<'a>) -> &'a [u8] {
+fn names<'a>(file: &File<'a>, table: &Table<'a>) -> &'a [u8] {
     let section = file.elf_section_table().section(table.string_section()).ok();
     section.and_then(|section| section.data(LittleEndian, file.data()).ok()).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ const BLOCK: usize = 32;
 pub fn held(elf: &Elf<'_>) -> Vec<&'static str> {
     let mut found = [false; TABLES.len()];
     for section in elf.file.sections() {
-        // What a program may write to is not looked at: mapping it costs more than tables there are.
+        // Not what the program may write to: to bring that into memory too costs more than it gives.
         let is_constant =
             matches!(section.kind(), SectionKind::ReadOnlyData | SectionKind::ReadOnlyString);
         if let (true, Ok(bytes)) = (is_constant, section.data()) {

@@ -67,12 +67,6 @@ pub fn may_branch(word: u32) -> bool {
     word >> 26 & 7 == 5
 }
 
-/// Whether a word is of the group of loads and stores.
-#[inline(always)]
-pub fn may_access(word: u32) -> bool {
-    word & 0x0A00_0000 == 0x0800_0000
-}
-
 /// The kind of branch, and its target relative to the instruction, in words.
 #[inline]
 pub fn branch(word: u32) -> Option<(Branch, i64)> {
@@ -106,7 +100,7 @@ pub fn is_return_or_jump(word: u32) -> bool {
     (word == RET) | (word & 0xFEFF_F800 == 0xD61F_0000)
 }
 
-/// BLR, and BR to anywhere.
+/// BLR.
 pub fn is_indirect_call(word: u32) -> bool {
     word & 0xFEFF_F000 == 0xD63F_0000
 }
@@ -154,7 +148,7 @@ impl Memory {
 
 /// The memory operand of an instruction, if it is one of the usual loads and stores.
 pub fn memory(word: u32) -> Option<Memory> {
-    if !may_access(word) {
+    if word & 0x0A00_0000 != 0x0800_0000 {
         return None;
     }
     let is_vector = word >> 26 & 1 == 1;

@@ -90,9 +90,6 @@ fn works(view: &View<'_, '_>, names: &HelperNames, index: usize, updates: bool) 
             None => computes_more(word),
         };
     }
-    if !insn::may_access(word) {
-        return computes_more(word);
-    }
     let Some(memory) = insn::memory(word) else { return computes_more(word) };
     let is_store = matches!(memory.access, Access::Store | Access::Release);
     let is_on_stack = memory.base == 31;
