@@ -178,13 +178,17 @@ PAGED = {
 def test_pages_of_every_kind_are_had_for_a_run_and_given_back(
     tmp_path: Path, as_before, target: str
 ) -> None:
-    """Without a pool of this machine's own."""
+    """Without a pool of this machine's own. The kernel may refuse transparent ones: it says so."""
     text = HEAD.format(window="100ms") + f"[target]\n{PAGED[target]}"
     text += factor("pages", "host.pages", 'levels = ["4k", "thp", "2m"]')
     text += arm("thp", pages="thp") + arm("2m", pages="2m")
     found = some(tmp_path, text, 3)
-    for run in found.values():
-        assert run["witness"]["pages"]["held"], run["witness"]
+    for name, run in found.items():
+        seen = run["witness"]["pages"]
+        refused = (
+            name == "thp" and "page faults that asked for a huge page had none" in seen["evidence"]
+        )
+        assert seen["held"] or refused, (seen, run["counters"])
     assert "pages of 2097152" in found["2m"]["witness"]["pages"]["evidence"]
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import host_kit
+from assay import _interrupt
 from assay._errors import MissingError, RestoreError
 from assay.bench.host_values import check_values, in_force, shown
 from assay.changes import generic_change
 from assay.host.transaction import statuses, steps
+from assay.host.transaction.journal import Journal
 from assay.host.transaction.plan import Item
 from assay.host.tree import Tree
 
@@ -52,6 +56,46 @@ def test_no_journal_stays_of_values_that_were_stopped_while_they_were_written(
         raise AssertionError("the block does not begin")
     assert host_kit.shown(tree) == before
     assert statuses(tree) == []
+
+
+def test_ctrl_c_at_any_moment_leaves_everything_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before and after every line of the journal: what is being brought back is brought back."""
+    plain, moment, passed = Journal.write, 1, 0
+
+    def write(journal: Journal, event: str, **words: Any) -> None:
+        pass_by()
+        plain(journal, event, **words)
+        pass_by()
+
+    def pass_by() -> None:
+        nonlocal passed
+        passed += 1
+        if passed == moment:
+            _interrupt.hear(signal.SIGINT, None)
+
+    def stopped() -> bool:
+        nonlocal passed
+        passed = 0
+        monkeypatch.setattr(_interrupt, "_asked", False)
+        tree = host_kit.make(tmp_path / str(moment))
+        before = host_kit.shown(tree)
+        try:
+            with in_force(VALUES, tree):
+                pass_by()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            assert host_kit.shown(tree) == before, moment
+            assert statuses(tree) == [], moment
+        return False
+
+    monkeypatch.setattr(Journal, "write", write)
+    while stopped():
+        moment += 1
+    assert 15 < moment < 99
+    assert passed == moment - 1
 
 
 def test_values_that_are_so_already_are_not_written(tree: Tree) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from assay.bench.placement import placing
 from assay.bench.surroundings import Surroundings, check_surroundings, surrounded
 from assay.changes import Application, applied_values, find
 from assay.host.transaction import statuses
+from assay.host.transaction.fixture import FixtureTree
 from assay.host.tree import Tree
 from assay.targets import Launch
 from fakes import FakeTarget
@@ -71,6 +72,54 @@ def test_a_pool_is_as_large_as_the_target_needs_while_the_run_lasts(tree: Tree) 
         assert around.shown({})[THP] == {"is": "never", "holds": True}
     assert host_kit.shown(tree) == before
     assert statuses(tree) == []
+
+
+@dataclass(frozen=True)
+class Written(FixtureTree):
+    """A tree that keeps what was written to its pool of huge pages."""
+
+    pools: list[str] = field(default_factory=list)
+
+    def write(self, path: str, value: str) -> None:
+        if path == POOL:
+            self.pools.append(value)
+        super().write(path, value)
+
+
+def test_memory_is_gathered_for_a_server_that_asks_for_transparent_pages(tree: Tree) -> None:
+    """As a pool that is given back before the policy is in force; what the kernel refuses of it
+    all the same is told."""
+    place = tree.place("/proc/vmstat")
+    place.write_text("thp_fault_alloc 100\nthp_fault_fallback 7\n")
+    before, written = host_kit.shown(tree), Written(tree.root)
+    with surrounded(Paged(), LAUNCH, level("host.pages", "thp"), None, written) as around:
+        assert (written.pools[0], written.pools[-1]) == ("10", "4")
+        assert "[always]" in (tree.read(THP) or "")
+        place.write_text("thp_fault_alloc 103\nthp_fault_fallback 12\n")
+        shown = around.shown({})
+        assert shown["thp_fault_fallback"] == {"is": 5, "holds": True}
+        found = {"host": shown, "memory": {"anon_huge_bytes": 0, "private_hugetlb_bytes": 0}}
+        witness = find("host.pages", "engine").witness
+        applied = {THP: "always", "room": "2m"}
+        told = witness.judge("thp", applied, {**found, "read_back": {"pages": "thp"}})
+        assert not told.held
+        assert "5 page faults that asked for a huge page had none" in told.evidence
+    place.write_text(before["/proc/vmstat"])
+    assert host_kit.shown(tree) == before
+
+
+def test_memory_that_cannot_be_gathered_keeps_no_server_from_starting(tree: Tree) -> None:
+    """Its witness will tell; a server that runs already has its memory."""
+
+    class Small(FakeTarget):
+        def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
+            raise MissingError("smaller than a page", next_step="leave that level out")
+
+    attached = replace(LAUNCH, settings={"attach": "mariadb://somewhere"})
+    for target, launch in ((Small(), LAUNCH), (Paged(), attached)):
+        written = Written(tree.root)
+        with surrounded(target, launch, level("host.pages", "thp"), None, written):
+            assert written.pools == []
 
 
 def test_a_target_is_checked_with_the_pool_in_place_and_without_it_after(tree: Tree) -> None:

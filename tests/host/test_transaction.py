@@ -152,6 +152,22 @@ def test_a_pool_that_is_not_granted_in_full_is_refused(tree: Tree) -> None:
     assert tree.read("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages") == "4\n"
 
 
+def test_a_pool_is_asked_again_as_long_as_it_grows(tree: Tree) -> None:
+    """Memory that files fill is freed by and by."""
+    item = value_item(tree, "vm.nr_hugepages", "64")
+    assert item is not None
+
+    class Slow(type(tree)):
+        def write(self, path: str, value: str) -> None:
+            if path == item.path:
+                value = str(min(int(self.read(path) or 0) + 3, int(value)))
+            super().write(path, value)
+
+    slow = Slow(tree.root)
+    assert apply(Plan.of([item], slow), slow).state == "applied"
+    assert tree.read("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages") == "64\n"
+
+
 def test_a_pool_in_use_is_shrunk_to_what_is_in_use_and_tried_again(tree: Tree) -> None:
     """Taking pages from under a server leaves surplus pages behind: wait for its end."""
     item = value_item(tree, "vm.nr_hugepages", "64")

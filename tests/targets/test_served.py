@@ -140,6 +140,30 @@ def test_a_server_that_ends_at_once_is_an_error_with_its_words(own_folders: Path
     process.stop()
 
 
+def test_an_environment_that_is_not_there_yet_is_looked_at_again(
+    own_folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program has its name before it has its environment."""
+    looks: list[Path] = []
+    real = Path.read_text
+
+    def read(path: Path, *words: str) -> str:
+        if path.name == "environ":
+            looks.append(path)
+            if len(looks) <= 3:
+                return ""
+        return real(path, *words)
+
+    monkeypatch.setattr(Path, "read_text", read)
+    command, variables = ["sleep", "60"], {**os.environ, "ASSAY_SEEN": "1"}
+    server = Process(command, own_folders, log(own_folders), env=variables)
+    try:
+        assert server.environ(["ASSAY_SEEN", "ASSAY_UNSEEN"]) == {"ASSAY_SEEN": "1"}
+        assert len(looks) > 3
+    finally:
+        server.stop(at_once=True)
+
+
 def test_a_server_whose_log_says_never_is_not_waited_for(own_folders: Path) -> None:
     """Though it runs on."""
     process = Process(script(own_folders, "echo FATAL; sleep 600"), own_folders, log(own_folders))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from assay._errors import AssayError, MissingError, RestoreError
+from assay._interrupt import heard, held_off
 from assay.host.transaction import (
     Plan,
     Status,
@@ -22,6 +23,7 @@ from assay.host.transaction import (
     roll_back,
     value_item,
 )
+from assay.host.transaction.journal import journals
 from assay.host.transaction.run import check
 from assay.host.tree import Tree
 
@@ -37,22 +39,27 @@ def in_force(values: Mapping[str, str], host: Tree = HOST) -> Iterator[None]:
     if not plan.items:
         yield
         return
-    try:
-        found = apply(plan, host, owner=os.getpid())
-    except (MissingError, KeyboardInterrupt):
-        forget(host, plan.id)
-        raise
-    try:
-        yield
-    finally:
-        found = _brought_back(host, found.name)
-        drifted = [plan.items[n].path for n, how in found.outcomes.items() if how == "drifted"]
-        forget(host, found.name)
-        if drifted:
-            raise RestoreError(
-                f"{drifted[0]} was changed by somebody else while a run used it, and left alone",
-                next_step="find out who manages it, then `assay run --resume`",
-            )
+    with held_off():
+        try:
+            with heard():
+                apply(plan, host, owner=os.getpid())
+                yield
+        finally:
+            _end(plan, host)
+
+
+def _end(plan: Plan, host: Tree) -> None:
+    """Brings all of it back. RestoreError if a value is somebody else's by now."""
+    drifted = []
+    if plan.id in journals(host):
+        outcomes = _brought_back(host, plan.id).outcomes
+        drifted = [plan.items[n].path for n, how in outcomes.items() if how == "drifted"]
+    forget(host, plan.id)
+    if drifted:
+        raise RestoreError(
+            f"{drifted[0]} was changed by somebody else while a run used it, and left alone",
+            next_step="find out who manages it, then `assay run --resume`",
+        )
 
 
 def _brought_back(host: Tree, name: str) -> Status:

@@ -7,11 +7,11 @@ itself go through a transaction (`host_values`), those of a network's own device
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay._errors import InputError, RunError
+from assay._errors import InputError, MissingError, RunError
 from assay.bench.host_values import HOST, check_values, in_force, shown
 from assay.bench.placement import Placing, placing
 from assay.changes import Application
@@ -23,10 +23,12 @@ from assay.study import Network
 from assay.targets import Around, Launch, Target
 from assay.targets.base import PLAIN
 
-POOL = "pool"
+POOL, ROOM = "pool", "room"
 OF_PLACE = ("pin", "numa")
 PACKETS = ("rps", "xps", "irq")
 PAGE_BYTES = {"2m": 2 << 20, "1g": 1 << 30}
+EVENTS, REFUSED = "/proc/vmstat", "thp_fault_fallback"
+"""Page faults that asked for a transparent huge page and got base pages."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Surroundings:
     """By named change the values that it became."""
     pair: network.Pair | None
     placing: Placing
+    refused: int | None = None
+    """Huge pages that the kernel had refused before, if it was asked for any."""
 
     def shown(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
         """What witnesses of the host look at, while the server still runs."""
@@ -48,6 +52,8 @@ class Surroundings:
         for key, values in self.steered.items():
             found[key] = self._told(values)
         found |= self.placing.shown(evidence)
+        if self.refused is not None:
+            found[REFUSED] = {"is": _refused(self.host) - self.refused, "holds": True}
         if self.pair is not None:
             self._require_apart(evidence)
         return found
@@ -103,6 +109,9 @@ def surrounded(
         pair = None if wanted is None else left.enter_context(network.made(wanted.queues))
         made = _found(launch, application, host, pair)
         values, ours = _divided(made, host)
+        if ROOM in application.steer:
+            _gather(target, launch, application, host)
+            made = replace(made, refused=_refused(host))
         left.enter_context(in_force({**values, **_pool(target, launch, application, host)}, host))
         if pair is not None:
             pair.put(ours)
@@ -139,7 +148,7 @@ def _found(
     attached = launch.settings.get("attach") is not None
     for key, level in application.steer.items():
         name, _, device = key.partition("@")
-        if name in (POOL, *OF_PLACE):
+        if name in (POOL, ROOM, *OF_PLACE):
             continue
         if name in PACKETS and not device:
             if attached:
@@ -187,3 +196,23 @@ def _pool(
         raise InputError("a server that already runs has its pages", next_step="leave them to it")
     page = PAGE_BYTES[kind]
     return steering.pool(page, target.huge_bytes(launch, page), host)
+
+
+def _gather(target: Target, launch: Launch, application: Application, host: Tree) -> None:
+    """Memory in huge pieces, as far as there can be: a pool that is given back at once.
+
+    A page fault that asks for a transparent huge page is content with base pages where files that
+    were read fill the memory; a pool that grows is not.
+    """
+    page = PAGE_BYTES[application.steer[ROOM]]
+    if launch.settings.get("attach") is not None:
+        return  # it has its memory
+    with suppress(MissingError):
+        values = steering.pool(page, target.huge_bytes(launch, page), host)
+        with in_force(values, host):
+            pass
+
+
+def _refused(host: Tree) -> int:
+    events = dict(line.split() for line in (host.read(EVENTS) or "").splitlines())
+    return int(events.get(REFUSED, 0))

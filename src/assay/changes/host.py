@@ -22,6 +22,8 @@ HEAPS = {"MALLOC_TOP_PAD_": str(64 << 20), "MALLOC_MMAP_THRESHOLD_": str(2 << 20
 SWAPPINESS = "vm.swappiness"
 POOL = "pool"
 """The word for a pool of huge pages, which is grown for the run."""
+ROOM = "room"
+"""The word for memory in such pieces, which the kernel gathers before the run."""
 
 SERVERS = frozenset({"redis", "valkey", "nginx", "mariadb", "postgresql", "duckdb", "chdb"})
 PROCESSES = SERVERS | {"engine", "micro", "rocksdb", "sqlite"}
@@ -103,8 +105,14 @@ def _pages(kind: str) -> Level:
         "postgresql": Application(postgresql, host={**policy, SHMEM: thp}),
         "rocksdb": _of_malloc(kind),
     }
-    steer = {POOL: kind} if pool else {}
-    return Level(kind, Application(steer=steer, of_target=targets))
+    return Level(kind, Application(steer=_pieces(kind), of_target=targets))
+
+
+def _pieces(kind: str) -> dict[str, str]:
+    """What is made of memory before a server has pages of a kind."""
+    if kind == "thp":
+        return {ROOM: "2m"}
+    return {POOL: kind} if kind in KINDS else {}
 
 
 def _of_malloc(kind: str) -> Application:
@@ -127,7 +135,7 @@ _PAGES_SEEN = Every(
     (
         OfKeys(_HOST_KEYS, HostShows()),
         OfKeys(_ENV_KEYS, Environ()),
-        OfKeys(_HOST_KEYS | _ENV_KEYS | {POOL}, ReadBack(), others=True),
+        OfKeys(_HOST_KEYS | _ENV_KEYS | {POOL, ROOM}, ReadBack(), others=True),
         PageKinds(KINDS, frozenset({"thp"})),
     )
 )

@@ -418,13 +418,19 @@ class PageKinds:
         said = f"{pool} bytes in pools (pages of {found}, {touched} touched), {thp} in THP"
         if level in self.transparent:
             could = memory.get("touched_bytes", memory.get("bytes", 0))
-            said += f" of {could} touched"
+            said += f" of {could} touched{_refusals(evidence)}"
             return Held(pool == 0 and thp > 0 and thp >= self.share * could, said)
         wanted = self.page_bytes.get(level)
         if wanted is None:
             return Held(pool == 0 and thp == 0, said)
         whole = evidence.get("read_back", {}).get("pool_bytes") or memory.get("bytes", 0)
         return Held(touched > 0 and found == wanted and pool >= ALL * whole, said)
+
+
+def _refusals(evidence: Evidence) -> str:
+    """What the kernel says of huge pages that it was asked for and had not."""
+    refused = evidence.get("host", {}).get("thp_fault_fallback", {}).get("is", 0)
+    return f"; {refused} page faults that asked for a huge page had none" if refused else ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from assay.host.tree import RefusedError, Tree
 
 COMPACT = "/proc/sys/vm/compact_memory"
 TRIES = 5
-"""Looks at a pool that grows: between them memory is compacted."""
+"""Looks at a pool that grows no more: between them memory is compacted."""
+GROW_S = 20.0
+"""How long a pool may grow."""
 
 Outcome = Literal["restored", "untouched", "drifted", "held"]
 
@@ -75,11 +77,15 @@ def _is_ours(item: Item, now: str | None, ours: Sequence[str]) -> bool:
 
 
 def _grown(tree: Tree, item: Item) -> str:
-    """A pool after as many looks as it takes, or as are given."""
-    for _ in range(TRIES):
-        found = tree.read(item.path) or ""
-        if int(found) == int(item.new):
+    """A pool after as many looks as it takes, as long as it comes nearer to what was asked for."""
+    wanted, end = int(item.new), time.monotonic() + GROW_S
+    tries, nearest = 0, None
+    while tries < TRIES and time.monotonic() < end:
+        away = abs(int(tree.read(item.path) or "") - wanted)
+        if away == 0:
             break
+        tries = tries + 1 if nearest is not None and away >= nearest else 0
+        nearest = away
         if tree.is_host and tree.may_write(COMPACT):
             tree.write(COMPACT, "1")
             time.sleep(0.1)

@@ -217,12 +217,19 @@ class Process:
 
 
 def _environ(pid: int) -> dict[str, str]:
-    """What a process that stands at its gate hands on; nothing of one that is gone already."""
+    """What a process that stands at its gate hands on; nothing of one that is gone already.
+
+    A program has its name a moment before it has its environment, which is never empty.
+    """
     proc, end = Path(f"/proc/{pid}"), time.monotonic() + GATE_S
+    text = ""
     try:
-        while (proc / "comm").read_text().strip() != "flock" and time.monotonic() < end:
+        while time.monotonic() < end:
+            is_at_gate = (proc / "comm").read_text().strip() == "flock"
+            text = (proc / "environ").read_text("utf-8", "replace")
+            if is_at_gate and text:
+                break
             time.sleep(0.001)
-        text = (proc / "environ").read_text("utf-8", "replace")
     except OSError:
         return {}
     pairs = (entry.partition("=") for entry in text.split("\0"))
