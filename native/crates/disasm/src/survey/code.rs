@@ -12,6 +12,11 @@ impl<'a> Name<'a> {
         Self(bytes)
     }
 
+    /// Whether it begins with one of these.
+    pub fn begins(self, with: &[&str]) -> bool {
+        with.iter().any(|with| self.0.starts_with(with.as_bytes()))
+    }
+
     /// The name, if it is text.
     pub fn text(self) -> Option<&'a str> {
         let end = memchr::memchr(0, self.0).unwrap_or(self.0.len());
@@ -141,7 +146,15 @@ impl<'a> Code<'a> {
 /// ones are dropped.
 pub fn sort(functions: &mut Vec<Function<'_>>) {
     functions.retain(|function| function.start < function.end);
-    functions.sort_by_key(|f| (f.start, f.name.is_none(), !f.is_exported, f.end));
+    // Keys are small, functions are not; their numbers keep the order of those that are equal.
+    let keys = functions.iter().zip(0usize..).map(|(function, number)| (function.start, number));
+    let mut keys: Vec<(u64, usize)> = keys.collect();
+    keys.sort_unstable();
+    let mut sorted: Vec<Function<'_>> = keys.iter().map(|(_, number)| functions[*number]).collect();
+    for same in sorted.chunk_by_mut(|one, other| one.start == other.start) {
+        same.sort_by_key(|f| (f.name.is_none(), !f.is_exported, f.end));
+    }
+    *functions = sorted;
 }
 
 /// Sorted functions and sorted ranges without names as one sequence; at one start those with names

@@ -16,6 +16,8 @@ const OMITTED: u8 = 0xFF;
 pub fn ranges(section: &[u8], address: u64) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let mut encodings: HashMap<usize, Option<u8>> = HashMap::new();
+    // Those that use the same common entry mostly stand together.
+    let mut last = (usize::MAX, None);
     let mut at = 0;
     while let Some(entry) = Entry::at(section, at) {
         at = entry.end;
@@ -24,9 +26,11 @@ pub fn ranges(section: &[u8], address: u64) -> Vec<(u64, u64)> {
             continue; // a common entry; read when an entry of a function names it
         }
         let Some(common) = entry.body.checked_sub(kind as usize) else { continue };
-        let encoding =
-            *encodings.entry(common).or_insert_with(|| pointer_encoding(section, common));
-        let Some(encoding) = encoding else { continue };
+        if last.0 != common {
+            let read = || pointer_encoding(section, common);
+            last = (common, *encodings.entry(common).or_insert_with(read));
+        }
+        let Some(encoding) = last.1 else { continue };
         let mut cursor = Cursor::new(&section[..entry.end], entry.body + 4);
         if let Some(range) = function(&mut cursor, address, encoding) {
             found.push(range);

@@ -59,8 +59,12 @@ pub struct Elf<'a> {
 }
 
 impl<'a> Elf<'a> {
-    /// Reads it, or says why it cannot be.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
+    /// Reads it, or says why it cannot be. `beside` looks at the bytes of its code and data
+    /// meanwhile: what is known of them is not there yet.
+    pub fn read<T: Send>(
+        bytes: &'a [u8],
+        beside: impl Fn(&File<'a>, Arch, &[Code<'a>]) -> T + Sync,
+    ) -> Result<(Self, T), String> {
         let file = File::parse(bytes).map_err(|error| format!("a broken ELF file: {error}"))?;
         let header = file.elf_header();
         let arch = if header.e_machine(LittleEndian).0 == 62 { Arch::X64 } else { Arch::A64 };
@@ -75,12 +79,15 @@ impl<'a> Elf<'a> {
         }
         let dynamic = Dynamic::read(&file, bytes);
         let kind = kind_of(&file, file_type, &dynamic);
-        // The linkage stubs, and which functions there are, are in different tables.
-        let (linkage, tables) = parts::both(
-            bytes.len() >= parts::WORTH_A_THREAD,
-            || stubs::read(&file, &codes, arch),
-            || Tables::read(&file, bytes, is_linked, arch),
-        );
+        let is_large = bytes.len() >= parts::WORTH_A_THREAD;
+        let linked = || {
+            let frames = if is_linked { frames(&file, bytes) } else { Vec::new() };
+            (frames, stubs::read(&file, &codes, arch))
+        };
+        let known = || parts::both(is_large, linked, || symbols::marks(&file, arch));
+        let (seen, ((frames, linkage), marks)) =
+            parts::both(is_large, || beside(&file, arch, &codes), known);
+        let tables = Tables::of(&file, marks, frames);
         let (by, is_go) = (tables.by(), tables.is_go);
         tables.cover(&mut codes);
         let stripped = file.symbols().next().is_none();
@@ -88,7 +95,7 @@ impl<'a> Elf<'a> {
             calls(&file, &mut codes);
         }
         let Linkage { stubs, defined, resolvers, pointers } = linkage;
-        Ok(Self {
+        let elf = Self {
             file,
             arch,
             kind,
@@ -101,7 +108,8 @@ impl<'a> Elf<'a> {
             defined,
             resolvers,
             pointers,
-        })
+        };
+        Ok((elf, seen))
     }
 
     /// The name of what a call goes to.
@@ -222,17 +230,14 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    fn read(file: &File<'a>, bytes: &'a [u8], is_linked: bool, arch: Arch) -> Self {
-        let mut frames = if is_linked { frames(file, bytes) } else { Vec::new() };
-        frames.retain(|(start, end)| start < end);
-        frames.sort_by_key(|range| range.0);
+    fn of(file: &File<'a>, marks: Vec<Marks<'a>>, frames: Vec<(u64, u64)>) -> Self {
         let text = file.section_by_name(".text").map_or(0, |section| section.address());
         let mut sections = file.sections();
         let table =
             sections.find(|section| section.name().is_ok_and(|n| n.ends_with(".gopclntab")));
         let table = table.and_then(|section| section.data().ok());
         let go = table.map(|table| gopclntab::functions(table, text)).unwrap_or_default();
-        Self { marks: symbols::marks(file, arch), frames, go, is_go: table.is_some() }
+        Self { marks, frames, go, is_go: table.is_some() }
     }
 
     /// What it is known from that something is code.
@@ -290,12 +295,15 @@ fn split(marks: &[(u64, bool)], start: u64, end: u64) -> (Ranges, Ranges) {
     (Ranges::of(code), Ranges::of(data))
 }
 
+/// What unwinding information knows, in the order of addresses.
 fn frames<'a>(file: &File<'a>, bytes: &'a [u8]) -> Vec<(u64, u64)> {
-    if let Some(section) = file.section_by_name(".eh_frame") {
-        let contents = section.data().unwrap_or_default();
-        return eh_frame::ranges(contents, section.address());
-    }
-    frames_by_segment(file, bytes).unwrap_or_default()
+    let mut frames = match file.section_by_name(".eh_frame") {
+        Some(section) => eh_frame::ranges(section.data().unwrap_or_default(), section.address()),
+        None => frames_by_segment(file, bytes).unwrap_or_default(),
+    };
+    frames.retain(|(start, end)| start < end);
+    frames.sort_by_key(|range| range.0);
+    frames
 }
 
 /// Without section headers: the segment of the search table says where the section is.

@@ -6,7 +6,7 @@ use object::{Object, ObjectSection, SectionKind};
 
 use super::a64;
 use super::bytes::Cursor;
-use super::elf::{Arch, Elf, load_align};
+use super::elf::{Arch, Elf, File, load_align};
 use super::report::{Counts, Facts, Helper, Hints, Sites};
 
 const PAGE_SIZE: &[u8] = b"Unsupported system page size";
@@ -79,16 +79,16 @@ fn marks(elf: &Elf<'_>) -> (bool, bool) {
 }
 
 /// The address of jemalloc's message about page sizes.
-pub fn jemalloc_message(elf: &Elf<'_>) -> Option<u64> {
-    constants(elf).find_map(|(address, bytes)| {
+pub fn jemalloc_message(file: &File<'_>) -> Option<u64> {
+    constants(file).find_map(|(address, bytes)| {
         let at = memchr::memmem::find(bytes, PAGE_SIZE)?;
         let start = memchr::memrchr(0, &bytes[..at]).map_or(0, |zero| zero + 1);
         Some(address + start as u64)
     })
 }
 
-fn constants<'a>(elf: &'a Elf<'_>) -> impl Iterator<Item = (u64, &'a [u8])> {
-    let sections = elf.file.sections();
+fn constants<'a>(file: &'a File<'_>) -> impl Iterator<Item = (u64, &'a [u8])> {
+    let sections = file.sections();
     sections.filter_map(|section| {
         let is_constant =
             matches!(section.kind(), SectionKind::ReadOnlyData | SectionKind::ReadOnlyString);
@@ -110,7 +110,7 @@ pub fn language(elf: &Elf<'_>) -> Option<&'static str> {
     // Panics of the standard library name its sources; C++ may hold a little Rust.
     let is_cpp = elf.dynamic.needed.iter().any(|name| name.starts_with("libstdc++"));
     let paths = |bytes: &[u8]| memchr::memmem::find_iter(bytes, b"/rustc").take(8).count();
-    if !is_cpp && constants(elf).map(|(_, bytes)| paths(bytes)).sum::<usize>() >= 8 {
+    if !is_cpp && constants(&elf.file).map(|(_, bytes)| paths(bytes)).sum::<usize>() >= 8 {
         return Some("rust");
     }
     let is_c = says(b"GCC") || says(b"clang");

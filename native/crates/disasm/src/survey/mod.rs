@@ -72,14 +72,21 @@ pub fn survey_bytes<E>(
 }
 
 fn one(bytes: &[u8], with_sites: bool) -> Result<Image, String> {
-    let elf = Elf::read(bytes)?;
-    let survey = || match elf.arch {
-        Arch::A64 => ("aarch64", a64::survey(&elf, with_sites)),
+    // Which words matter, and what stands in data, does not depend on what the tables say.
+    let is_large = bytes.len() >= parts::WORTH_A_THREAD;
+    let beside = |file: &elf::File<'_>, arch, codes: &[code::Code<'_>]| {
+        let events = || match arch {
+            Arch::A64 => codes.iter().map(a64::events).collect(),
+            Arch::X64 => Vec::new(),
+        };
+        let in_data = || (facts::jemalloc_message(file), tables::held(file));
+        parts::both(is_large, in_data, events)
+    };
+    let (elf, ((message, tables), events)) = Elf::read(bytes, beside)?;
+    let (arch, mut findings) = match elf.arch {
+        Arch::A64 => ("aarch64", a64::survey(&elf, events, with_sites)),
         Arch::X64 => ("x86_64", x64::survey(&elf, with_sites)),
     };
-    let is_large = bytes.len() >= parts::WORTH_A_THREAD;
-    let in_data = || (facts::jemalloc_message(&elf), tables::held(&elf));
-    let ((message, tables), (arch, mut findings)) = parts::both(is_large, in_data, survey);
     let build_id = elf.file.build_id().ok().flatten();
     let facts = Facts { checksum_tables: tables, ..facts::facts(&elf, message, &mut findings) };
     let Findings { counts, unverified, helpers, sites, exports, .. } = findings;

@@ -3,7 +3,7 @@
 use object::read::elf::ProgramHeader;
 use object::{LittleEndian, Object, ObjectSection, SectionKind};
 
-use super::elf::Elf;
+use super::elf::File;
 
 /// Entries 1 and 2 of a table by bytes, of which entry 0 is 0; reflected, as both are used.
 const TABLES: [(&str, u32, u32); 2] =
@@ -13,9 +13,9 @@ const TABLES: [(&str, u32, u32); 2] =
 const BLOCK: usize = 32;
 
 /// The tables among the constants of an image, of entries of 32 or 64 bits; sorted.
-pub fn held(elf: &Elf<'_>) -> Vec<&'static str> {
+pub fn held(file: &File<'_>) -> Vec<&'static str> {
     let mut found = [false; TABLES.len()];
-    for section in elf.file.sections() {
+    for section in file.sections() {
         // Not what the program may write to: to bring that into memory too costs more than it gives.
         let is_constant =
             matches!(section.kind(), SectionKind::ReadOnlyData | SectionKind::ReadOnlyString);
@@ -23,9 +23,9 @@ pub fn held(elf: &Elf<'_>) -> Vec<&'static str> {
             look(bytes, &mut found);
         }
     }
-    if elf.file.sections().next().is_none() {
-        for segment in elf.file.elf_program_headers() {
-            look(segment.data(LittleEndian, elf.file.data()).unwrap_or_default(), &mut found);
+    if file.sections().next().is_none() {
+        for segment in file.elf_program_headers() {
+            look(segment.data(LittleEndian, file.data()).unwrap_or_default(), &mut found);
         }
     }
     TABLES.iter().zip(found).filter(|(_, found)| *found).map(|((name, ..), _)| *name).collect()

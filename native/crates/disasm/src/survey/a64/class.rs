@@ -43,8 +43,8 @@ pub enum Class {
     Back,
 }
 
-/// How many classes there are.
-pub const CLASSES: usize = Class::Back as usize + 1;
+/// How many classes events have: all but the last.
+pub const CLASSES: usize = Class::Back as usize;
 
 /// Words that are worth a thread.
 pub const PART: usize = 1 << 17;
@@ -99,25 +99,50 @@ pub struct Event {
     pub class: Class,
 }
 
-/// The events of a section, in order. Data are skipped.
-pub fn scan(code: &Code<'_>) -> Vec<Event> {
+/// The words of a section that matter, each list in order. One in two is a branch back, which most
+/// matchers do not ask for.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// All but branches back.
+    pub listed: Vec<Event>,
+    /// The indices of branches back.
+    pub back: Vec<u32>,
+}
+
+impl Events {
+    fn joined(parts: &[Self]) -> Self {
+        let listed = parts.iter().map(|part| part.listed.as_slice()).collect::<Vec<_>>();
+        let back = parts.iter().map(|part| part.back.as_slice()).collect::<Vec<_>>();
+        Self { listed: listed.concat(), back: back.concat() }
+    }
+
+    /// Leaves out what stands among data.
+    pub fn keep_code(&mut self, code: &Code<'_>) {
+        let is_code = |index: u32| !code.data.contains(code.at(index as usize));
+        if !code.data.is_empty() {
+            self.listed.retain(|event| is_code(event.index));
+            self.back.retain(|index| is_code(*index));
+        }
+    }
+}
+
+/// What matters in a section, what stands among its data included.
+pub fn scan(code: &Code<'_>) -> Events {
     let (words, _) = code.bytes.as_chunks::<4>();
     // Sections beyond 16 GiB do not exist.
     let words = &words[..words.len().min(u32::MAX as usize)];
     let parts = parts::map(words.len(), PART, |part| {
-        let mut events = Vec::with_capacity(part.len() / 32);
-        marked(code, part, may_matter, |index, word| {
-            if let Some(class) = class_of(word) {
-                events.push(Event { index: index as u32, class });
-            }
+        let length = part.len();
+        let (mut listed, mut back) =
+            (Vec::with_capacity(length / 64), Vec::with_capacity(length / 64));
+        marked(code, part, may_matter, |index, word| match class_of(word) {
+            Some(Class::Back) => back.push(index as u32),
+            Some(class) => listed.push(Event { index: index as u32, class }),
+            None => {}
         });
-        events
+        Events { listed, back }
     });
-    let mut events = parts.concat();
-    if !code.data.is_empty() {
-        events.retain(|event| !code.data.contains(code.at(event.index as usize)));
-    }
-    events
+    Events::joined(&parts)
 }
 
 /// Whether a word may have a class; never no for one that has. The same arithmetic for every word:

@@ -142,7 +142,7 @@ mod tests {
     fn found(words: &[u32]) -> Vec<HelperBody> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let code = Code { address: 0x1000, bytes: &bytes, ..Code::default() };
-        find(&code, &class::scan(&code))
+        find(&code, &class::scan(&code).listed)
     }
 
     /// As libgcc has them: cas4_sync, with a barrier in the fallback.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::super::parts;
 use super::super::report::{Hints, Kind, Sites};
 use super::body::Body;
-use super::class::{Class, Event};
+use super::class::Class;
 use super::insn::{self, Branch, bit, branch, branch_to};
 use super::spin::{By, is_retry, looks_at, waits_by, works_at_once};
 use super::view::{HelperNames, Loop, View, is_helper};
@@ -27,10 +27,9 @@ pub fn find(
     exports: &mut BTreeMap<String, Hints>,
 ) {
     let hinted = hints(view, names, sites, exports);
-    let back = view.events.iter().filter(|event| event.class == Class::Back);
-    let back: Vec<Event> = back.copied().collect();
+    let back = &view.back;
     let parts = parts::map(back.len(), 1024, |part| {
-        let part = apart(&back, part.start)..apart(&back, part.end);
+        let part = apart(back, part.start)..apart(back, part.end);
         without_hint(view, names, &hinted, &back[part])
     });
     for (kind, found) in parts.into_iter().flatten() {
@@ -42,10 +41,9 @@ pub fn find(
 
 /// From a number on, the first branch back so far from the one before that their loops have nothing
 /// to do with each other.
-fn apart(back: &[Event], from: usize) -> usize {
-    let is_apart = |k: &usize| {
-        k.checked_sub(1).is_none_or(|before| back[*k].index - back[before].index > APART)
-    };
+fn apart(back: &[u32], from: usize) -> usize {
+    let is_apart =
+        |k: &usize| k.checked_sub(1).is_none_or(|before| back[*k] - back[before] > APART);
     (from..back.len()).find(is_apart).unwrap_or(back.len())
 }
 
@@ -74,8 +72,8 @@ struct Updates<'v> {
 
 impl<'v> Updates<'v> {
     /// For loops that these branches close, in their order.
-    fn from(view: &'v View<'_, '_>, back: &[Event]) -> Self {
-        let first = back.first().map_or(0, |event| event.index.saturating_sub(APART));
+    fn from(view: &'v View<'_, '_>, back: &[u32]) -> Self {
+        let first = back.first().map_or(0, |index| index.saturating_sub(APART));
         let before = view.updates.partition_point(|index| *index < first);
         Self { after: &view.updates[before..], last: None }
     }
@@ -96,13 +94,13 @@ fn without_hint(
     view: &View<'_, '_>,
     names: &HelperNames,
     hinted: &BTreeSet<usize>,
-    back: &[Event],
+    back: &[u32],
 ) -> Vec<(Kind, Loop)> {
     let mut reported = Vec::new();
     let mut before: VecDeque<Passed> = VecDeque::new();
     let mut updates = Updates::from(view, back);
-    for event in back {
-        let Some(found) = view.closed_by(event) else { continue };
+    for back in back {
+        let Some(found) = view.closed_by(*back) else { continue };
         let updates = updates.are_in(found);
         let works = works_at_once(view, names, found, updates);
         while before.front().is_some_and(|first| found.end - first.found.end > APART as usize) {
@@ -262,7 +260,7 @@ fn is_near_atomic(view: &View<'_, '_>, names: &HelperNames, found: Loop) -> bool
         .any(|event| event.class.is_lse() || event.class.is_exclusive());
     let calls = |index: usize| {
         matches!(branch_to(index, view.code.word(index)), Some((insn::Branch::Call, _)))
-            && view.callee(index, names).is_some_and(is_helper)
+            && view.awaited(index, names).is_some_and(is_helper)
     };
     event || (start..end).any(calls)
 }

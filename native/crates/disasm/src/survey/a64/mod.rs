@@ -19,10 +19,12 @@ mod wanted;
 
 use std::collections::BTreeMap;
 
+use super::code::Code;
 use super::elf::Elf;
 use super::facts::Findings;
 use super::parts;
 use super::report::{Counts, Helper, Kind, Sites};
+pub use class::Events;
 use class::{CLASSES, Class, Event};
 use guards::Modes;
 use view::{HelperNames, View, is_helper};
@@ -51,14 +53,20 @@ const KEYS: [&str; 20] = [
     "sha",
 ];
 
-/// Surveys an image.
-pub fn survey(elf: &Elf<'_>, with_sites: bool) -> Findings {
+/// The words of a section that matter, before it is known which of them are code.
+pub fn events(code: &Code<'_>) -> Events {
+    class::scan(code)
+}
+
+/// Surveys an image, of whose sections these are the events.
+pub fn survey(elf: &Elf<'_>, events: Vec<Events>, with_sites: bool) -> Findings {
     let counts = KEYS.iter().map(|key| (*key, 0)).collect();
     let mut findings = Findings { counts, ..Findings::default() };
     let mut more = [0u64; CLASSES];
     let mut views = Vec::with_capacity(elf.codes.len());
-    for code in &elf.codes {
-        let mut events = class::scan(code);
+    for (code, mut events) in elf.codes.iter().zip(events) {
+        events.keep_code(code);
+        let Events { listed: mut events, back } = events;
         // A helper's body is its own witness.
         let helpers = helpers::find(code, &events);
         let first = helpers.iter().map(|helper| helper.start).min().unwrap_or(usize::MAX);
@@ -78,10 +86,10 @@ pub fn survey(elf: &Elf<'_>, with_sites: bool) -> Findings {
             }
             is_known
         });
-        views.push(View { elf, code, events, helpers, updates: Vec::new() });
+        views.push(View { elf, code, events, back, helpers, updates: Vec::new() });
     }
     count(&views, &mut findings.counts);
-    let Called { helpers, names, places } = called(&views, &mut findings.counts);
+    let Called { helpers, names, places } = called(elf, &views, &mut findings.counts);
     findings.helpers = helpers;
     for (view, places) in views.iter_mut().zip(places) {
         view.updates = updates(view, places);
@@ -155,7 +163,7 @@ struct Called {
     places: Vec<Vec<u32>>,
 }
 
-fn called(views: &[View<'_, '_>], counts: &mut Counts) -> Called {
+fn called(elf: &Elf<'_>, views: &[View<'_, '_>], counts: &mut Counts) -> Called {
     let mut helpers: Vec<(u64, &View<'_, '_>, &helpers::HelperBody)> = Vec::new();
     for view in views {
         helpers.extend(view.helpers.iter().map(|body| (view.code.at(body.start), view, body)));
@@ -181,7 +189,7 @@ fn called(views: &[View<'_, '_>], counts: &mut Counts) -> Called {
         }
     }
     let mut listed = Vec::with_capacity(helpers.len());
-    let mut names = Vec::new();
+    let mut names = spin::waiting(elf);
     for ((address, view, body), calls) in helpers.into_iter().zip(&calls) {
         all += calls;
         sync += if body.is_sync() { *calls } else { 0 };

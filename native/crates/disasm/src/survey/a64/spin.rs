@@ -11,9 +11,8 @@
 use super::body::Body;
 use super::class::Class;
 use super::insn::{self, Access, Branch, Registers, bit, branch_to, rd, rm};
-use super::view::{HelperNames, Loop, View, is_helper};
-
-const YIELDS: [&str; 4] = ["sched_yield", "__sched_yield", "thrd_yield", "pthread_yield"];
+use super::super::elf::Elf;
+use super::view::{HelperNames, Loop, View, is_helper, may_wait};
 
 /// What a loop waits by, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +49,7 @@ pub fn looks_at(view: &View<'_, '_>, names: &HelperNames, body: Body) -> By {
     let by = body.indices().filter_map(|index| {
         let word = view.code.word(index);
         if matches!(insn::branch(word), Some((Branch::Call, _))) {
-            return view.callee(index, names).filter(|name| is_helper(name)).map(|_| By::Helper);
+            return view.awaited(index, names).filter(|name| is_helper(name)).map(|_| By::Helper);
         }
         insn::memory(word).and_then(|memory| match memory.access {
             Access::Compare | Access::Atomic => Some(By::Lse),
@@ -85,7 +84,7 @@ fn works(view: &View<'_, '_>, names: &HelperNames, index: usize, updates: bool) 
     let word = view.code.word(index);
     if insn::may_branch(word) {
         return match insn::branch(word) {
-            Some((Branch::Call, _)) => may_call(view, names, index).is_none(),
+            Some((Branch::Call, _)) => view.awaited(index, names).is_none(),
             Some(_) => false,
             None => computes_more(word),
         };
@@ -97,9 +96,16 @@ fn works(view: &View<'_, '_>, names: &HelperNames, index: usize, updates: bool) 
     memory.is_vector || is_store && is_on_stack || !updates && (is_store || moves)
 }
 
-/// The name of what a loop calls that may wait: a helper, or what gives the CPU away.
-fn may_call<'n>(view: &'n View<'_, '_>, names: &'n HelperNames, index: usize) -> Option<&'n str> {
-    view.callee(index, names).filter(|name| is_helper(name) || YIELDS.contains(name))
+/// What a loop that waits may call, by its address: functions of the image, and stubs.
+pub fn waiting(elf: &Elf<'_>) -> Vec<(u64, String)> {
+    // Programs have tens of thousands of names: of nearly all the beginning is enough.
+    let functions = elf.codes.iter().flat_map(|code| &code.functions);
+    let named = functions
+        .filter(|function| function.name.is_some_and(|name| name.begins(&["__", "sc", "th", "pt"])))
+        .filter_map(|function| Some((function.start, function.name()?)));
+    let stubs = elf.stubs.iter().map(|(address, name)| (address, *name));
+    let waits = named.chain(stubs).filter(|(_, name)| may_wait(name));
+    waits.map(|(address, name)| (address, name.to_owned())).collect()
 }
 
 /// Whether an instruction that is neither branch nor memory access does more than a loop that waits:
@@ -196,7 +202,7 @@ impl<'v, 'e, 'a> Round<'v, 'e, 'a> {
     }
 
     fn call(&mut self, index: usize) -> Option<()> {
-        let name = may_call(self.view, self.names, index)?;
+        let name = self.view.awaited(index, self.names)?;
         if is_helper(name) {
             let is_compare = name.starts_with("__aarch64_cas");
             let pointer = match (is_compare, name.starts_with("__aarch64_cas16")) {

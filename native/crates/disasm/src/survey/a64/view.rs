@@ -5,7 +5,7 @@ use super::super::code::Code;
 use super::super::elf::Elf;
 use super::super::report::{Kind, Site, Sites};
 use super::body::Body;
-use super::class::{Class, Event, LOOP_WORDS};
+use super::class::{Event, LOOP_WORDS};
 use super::helpers::HelperBody;
 use super::insn::branch_to;
 use super::text;
@@ -29,14 +29,18 @@ impl Loop {
     }
 }
 
-/// Names of helpers by the address of their first instruction, of the whole image.
+/// Names of helpers, and of what gives the CPU away, by the address of their first instruction or of
+/// a stub; of the whole image.
 pub type HelperNames = Addresses<String>;
 
 /// A section under survey.
 pub struct View<'e, 'a> {
     pub elf: &'e Elf<'a>,
     pub code: &'e Code<'a>,
+    /// In order, without branches back.
     pub events: Vec<Event>,
+    /// The indices of branches back, in order.
+    pub back: Vec<u32>,
     pub helpers: Vec<HelperBody>,
     /// The indices of atomic operations, those by calls of helpers included, in order.
     pub updates: Vec<u32>,
@@ -55,17 +59,18 @@ impl<'e, 'a> View<'e, 'a> {
     }
 
     /// The loop that a backward branch closes.
-    pub fn closed_by(&self, event: &Event) -> Option<Loop> {
-        let end = event.index as usize;
+    pub fn closed_by(&self, back: u32) -> Option<Loop> {
+        let end = back as usize;
         let (_, start) = branch_to(end, self.code.word(end))?;
         (start <= end).then_some(Loop { start, end })
     }
 
     /// Every loop around an index, by the counting rule: whatever function its ends are in.
     pub fn loops_around(&self, index: usize) -> impl Iterator<Item = Loop> {
+        let first = self.back.partition_point(|back| (*back as usize) < index);
         let last = index + LOOP_WORDS as usize;
-        let back = self.between(index, last).filter(|event| event.class == Class::Back);
-        back.filter_map(move |event| self.closed_by(event)).filter(move |found| found.holds(index))
+        let back = self.back[first..].iter().take_while(move |back| **back as usize <= last);
+        back.filter_map(|back| self.closed_by(*back)).filter(move |found| found.holds(index))
     }
 
     /// The smallest loop that the instruction at an index really belongs to, within one function.
@@ -99,6 +104,16 @@ impl<'e, 'a> View<'e, 'a> {
         names.get(target).map(String::as_str).or_else(|| self.elf.target(target))
     }
 
+    /// The name that a call at an index goes to, if a loop that waits may call it.
+    pub fn awaited<'n>(&'n self, index: usize, names: &'n HelperNames) -> Option<&'n str> {
+        let address = self.code.at(index);
+        if let Some(name) = self.code.called(address) {
+            return may_wait(name).then_some(name);
+        }
+        let (_, target) = branch_to(index, self.code.word(index))?;
+        names.get(self.code.at(target)).map(String::as_str)
+    }
+
     /// A site from a stretch of words.
     pub fn site(&self, kind: Kind, start: usize, end: usize) -> Site {
         let address = self.code.at(start);
@@ -116,6 +131,13 @@ impl<'e, 'a> View<'e, 'a> {
     pub fn add(&self, sites: &mut Sites, kind: Kind, start: usize, end: usize) {
         sites.add(kind, |kind| self.site(kind, start, end));
     }
+}
+
+const YIELDS: [&str; 4] = ["sched_yield", "__sched_yield", "thrd_yield", "pthread_yield"];
+
+/// Whether a name is of what a loop that waits may call.
+pub fn may_wait(name: &str) -> bool {
+    is_helper(name) || YIELDS.contains(&name)
 }
 
 /// Whether a name is of an outline-atomics helper.
