@@ -273,14 +273,20 @@ impl<'a> Tables<'a> {
             let first = frames.partition_point(|range| range.0 < code.address);
             let after = frames.partition_point(|range| range.0 < end);
             let merged = merged(&functions, &frames[first..after]);
+            let most = functions.len() + after - first;
             let mapping: Vec<_> = marks.mapping.into_iter().filter(|mark| inside(mark.0)).collect();
-            if mapping.is_empty() {
+            let covered = || {
+                if !mapping.is_empty() {
+                    return split(&mapping, code.address, end);
+                }
                 let ranges = merged.clone().map(|f| (f.start, f.end.min(end)));
-                code.covered = Ranges::of_sorted(ranges);
-            } else {
-                (code.covered, code.data) = split(&mapping, code.address, end);
-            }
-            code.functions = arrange(merged, functions.len() + after - first);
+                (Ranges::of_sorted(ranges), Ranges::default())
+            };
+            let is_large = code.bytes.len() >= parts::WORTH_A_THREAD;
+            let (known, functions) =
+                parts::both(is_large, covered, || arrange(merged.clone(), most));
+            (code.covered, code.data) = known;
+            code.functions = functions;
         }
     }
 }

@@ -13,8 +13,9 @@ pub type Block = [u32; BLOCK];
 
 /// What a block of words is asked. A method that is always inlined is compiled for wide vectors too.
 pub trait Ask {
-    /// Whether one of the words may matter; `start` is the index of the first, modulo 2^32.
-    fn may_matter(&self, start: u32, block: &Block) -> bool;
+    /// All bits for each word that may matter, or none; `start` is the index of the first, modulo
+    /// 2^32.
+    fn hits(&self, start: u32, block: &Block) -> Block;
 }
 
 /// Of every block.
@@ -22,8 +23,8 @@ pub struct Every;
 
 impl Ask for Every {
     #[inline(always)]
-    fn may_matter(&self, _: u32, _: &Block) -> bool {
-        true
+    fn hits(&self, _: u32, _: &Block) -> Block {
+        [u32::MAX; BLOCK]
     }
 }
 
@@ -49,8 +50,7 @@ macro_rules! with_wide_vectors {
 }
 
 with_wide_vectors! {
-    /// Gives `each` the words of all blocks in `part` of which one may matter: their indices and
-    /// values, in order.
+    /// Gives `each` the words in `part` that may matter: their indices and values, in order.
     candidates(ask: &impl Ask, each: impl FnMut(usize, u32)) = find_candidates
 }
 
@@ -74,8 +74,11 @@ fn find_candidates(
         for (word, bytes) in block.iter_mut().zip(bytes) {
             *word = u32::from_le_bytes(*bytes);
         }
-        if ask.may_matter(start as u32, &block) {
-            (start..).zip(block).for_each(|(index, word)| each(index, word));
+        let mut bits = bits(&ask.hits(start as u32, &block));
+        while bits != 0 {
+            let place = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            each(start + place, block[place]);
         }
         start += BLOCK;
     }
@@ -124,10 +127,10 @@ pub fn set_bits(mut bits: u128) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-/// Whether it holds for any.
+/// A bit for each hit.
 #[inline(always)]
-pub fn any(block: &Block, holds: impl Fn(u32) -> bool) -> bool {
-    block.iter().fold(0, |all, value| all | mask(holds(*value))) != 0
+fn bits(hits: &Block) -> u32 {
+    hits.iter().zip(0..).fold(0, |bits, (hit, place)| bits | (hit & 1) << place)
 }
 
 /// A value for each word, from its index modulo 2^32.
@@ -140,60 +143,99 @@ pub fn each(start: u32, block: &Block, value: impl Fn(u32, u32) -> u32) -> Block
     values
 }
 
+/// Adds a hit where a value is one of the known.
 #[inline(always)]
-fn mask(condition: bool) -> u32 {
+fn add(hits: &mut Block, values: &Block, known: impl Iterator<Item = u32>) {
+    for known in known {
+        for (hit, value) in hits.iter_mut().zip(values) {
+            *hit |= mask(*value == known);
+        }
+    }
+}
+
+/// All bits or none.
+#[inline(always)]
+pub fn mask(condition: bool) -> u32 {
     if condition { u32::MAX } else { 0 }
 }
 
-/// The index that a branch of any kind goes to, modulo 2^32; for other words that of the word.
+/// Bits of a word before the distance of B and BL, in words.
+const BEFORE_JUMP: u32 = 6;
+/// Bits before the 14 that the distance of every other branch has, and its place.
+const BEFORE_NEAR: u32 = 18;
+const NEAR_AT: u32 = 5;
+
+/// The index that a word goes to if it is B or BL, modulo 2^26, in the upper bits.
 #[inline(always)]
-pub fn branch_target(index: u32, word: u32) -> u32 {
-    let wide = ((word << 8).cast_signed() >> 13).cast_unsigned();
-    let narrow = ((word << 13).cast_signed() >> 18).cast_unsigned();
-    let is_narrow = mask(word & 0x7E00_0000 == 0x3600_0000);
-    let is_wide = mask(word & 0xFF00_0000 == 0x5400_0000) | mask(word & 0x7E00_0000 == 0x3400_0000);
-    jump_target(index, word).wrapping_add(wide & is_wide | narrow & is_narrow)
+pub fn jump(index: u32, word: u32) -> u32 {
+    index.wrapping_add(word) << BEFORE_JUMP
 }
 
-/// The same of B and BL only.
+/// What `jump` gives for a jump to an index.
+pub fn jump_to(index: u32) -> u32 {
+    index << BEFORE_JUMP
+}
+
+/// Adds words that may be branches of any kind to one of these indices; none that is one is left
+/// out. Of other words one in 16384 is added for each of them.
 #[inline(always)]
-pub fn jump_target(index: u32, word: u32) -> u32 {
-    let distance = ((word << 6).cast_signed() >> 6).cast_unsigned();
-    index.wrapping_add(distance & mask(word & 0x7C00_0000 == 0x1400_0000))
+pub fn add_branches(hits: &mut Block, start: u32, block: &Block, targets: &[u32]) {
+    let near = |index: u32, word: u32| index.wrapping_add(word >> NEAR_AT) << BEFORE_NEAR;
+    add(hits, &each(start, block, jump), targets.iter().map(|target| jump_to(*target)));
+    add(hits, &each(start, block, near), targets.iter().map(|target| target << BEFORE_NEAR));
 }
 
-/// The page that an ADRP takes the address of, modulo 2^20, counted from the page of the code's first
-/// word, which is `ahead` words into it; `NO_PAGE` of other words.
+/// Pages whose address code takes by ADRP, and where the code begins in its first page.
+pub struct Pages {
+    /// Counted from the code's first page.
+    numbers: Vec<u32>,
+    /// Words before the code.
+    ahead: u32,
+}
+
+/// All of ADRP but its register, and the highest bit of the distance: pages modulo 2^20.
+const ADRP: u32 = !0x0080_001F;
+
+impl Pages {
+    /// Of these addresses.
+    pub fn of(code: &Code<'_>, addresses: impl Iterator<Item = u64>) -> Self {
+        let number = |address: u64| (address >> 12).wrapping_sub(code.address >> 12) as u32;
+        Self { numbers: addresses.map(number).collect(), ahead: (code.address as u32 & 0xFFF) >> 2 }
+    }
+
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Adds words that may take the address of one of them; none that does is left out.
+    #[inline(always)]
+    pub fn add_taken(&self, hits: &mut Block, start: u32, block: &Block) {
+        let page = |index: u32| index.wrapping_add(self.ahead) >> 10;
+        let (first, last) = (page(start), page(start.wrapping_add(BLOCK as u32 - 1)));
+        let words = each(start, block, |_, word| word & ADRP);
+        let from =
+            |page: u32| self.numbers.iter().map(move |number| adrp(number.wrapping_sub(page)));
+        add(hits, &words, from(first));
+        if first != last {
+            add(hits, &words, from(last));
+        }
+    }
+}
+
+/// ADRP of a page so far ahead, without its register.
 #[inline(always)]
-pub fn page(index: u32, word: u32, ahead: u32) -> u32 {
-    let distance = (word >> 5 & 0x7_FFFF) << 2 | word >> 29 & 3;
-    let page = (index.wrapping_add(ahead) >> 10).wrapping_add(distance) & PAGES;
-    page | mask(word & 0x9F00_0000 != 0x9000_0000) & NO_PAGE
+fn adrp(distance: u32) -> u32 {
+    0x9000_0000 | (distance & 3) << 29 | (distance >> 2 & 0x3_FFFF) << 5
 }
 
-/// No page's number.
-const NO_PAGE: u32 = 1 << 31;
-
-/// What `page` counts of the code's words before the first one, and of an address.
-pub fn ahead(code: &Code<'_>) -> u32 {
-    (code.address as u32 & 0xFFF) >> 2
-}
-
-/// An address as `page` gives it.
-pub fn page_of(code: &Code<'_>, address: u64) -> u32 {
-    ((address >> 12).wrapping_sub(code.address >> 12)) as u32 & PAGES
-}
-
-/// An address as `branch_target` gives it.
+/// The index of an address, modulo 2^32.
 pub fn index_of(code: &Code<'_>, address: u64) -> u32 {
     (address.wrapping_sub(code.address) >> 2) as u32
 }
 
-const PAGES: u32 = 0xF_FFFF;
-
 #[cfg(test)]
 mod tests {
-    use super::super::insn::{adrp, branch_to};
+    use super::super::insn::{self, Branch};
     use super::*;
 
     /// Words with every kind of branch, near and far, forward and back.
@@ -212,22 +254,48 @@ mod tests {
         0x0000_0000,
     ];
 
+    /// A block of words that do nothing but one.
+    fn block(word: u32, place: usize) -> Block {
+        let mut block = [insn::NOP; BLOCK];
+        block[place] = word;
+        block
+    }
+
     #[test]
-    fn a_branch_goes_where_its_fields_say() {
-        for word in WORDS {
-            let expected = branch_to(100, word).map_or(100, |(_, target)| target);
-            assert_eq!(branch_target(100, word), expected as u32, "{word:#x}");
+    fn a_branch_to_a_wanted_place_is_never_missed() {
+        for (start, word) in WORDS.into_iter().flat_map(|word| [(0, word), (70_000, word)]) {
+            for place in [0, 7, 31] {
+                let Some((kind, target)) = insn::branch_to(start + place, word) else { continue };
+                let (block, start, target) = (block(word, place), start as u32, target as u32);
+                let hits = |targets: &[u32]| {
+                    let mut hits = [0; BLOCK];
+                    add_branches(&mut hits, start, &block, targets);
+                    bits(&hits)
+                };
+                assert_eq!(hits(&[9, target]), 1 << place, "{word:#x}");
+                assert_eq!(hits(&[target ^ 4]), 0, "{word:#x}");
+                if matches!(kind, Branch::Call | Branch::Always) {
+                    assert_eq!(jump(start + place as u32, word), jump_to(target), "{word:#x}");
+                }
+            }
         }
     }
 
     #[test]
-    fn a_page_is_the_one_whose_address_is_taken() {
+    fn a_page_whose_address_is_taken_is_never_missed() {
         let bytes = [0u8; 16];
         let code = Code { address: 0x7_1FF4, bytes: &bytes, ..Code::default() };
         for word in [0x9000_0010, 0xB000_0001, 0xD0FF_FFE3, 0xF0AB_CDE4] {
-            for index in 0..4 {
-                let expected = page_of(&code, adrp(word, code.at(index)));
-                assert_eq!(page(index as u32, word, ahead(&code)), expected, "{word:#x}");
+            for (start, place) in [(0, 0), (0, 2), (0, 3), (0, 31), (1010, 5), (1024, 31)] {
+                let address = insn::adrp(word, code.at(start + place));
+                let (block, start) = (block(word, place), start as u32);
+                let hits = |address: u64| {
+                    let mut hits = [0; BLOCK];
+                    Pages::of(&code, [0, address].into_iter()).add_taken(&mut hits, start, &block);
+                    bits(&hits)
+                };
+                assert_eq!(hits(address), 1 << place, "{word:#x} at {place}");
+                assert_eq!(hits(address ^ 0x8000), 0, "{word:#x}");
             }
         }
     }
@@ -235,8 +303,8 @@ mod tests {
     struct Sevens;
 
     impl Ask for Sevens {
-        fn may_matter(&self, _: u32, block: &Block) -> bool {
-            any(block, |word| word == 7)
+        fn hits(&self, start: u32, block: &Block) -> Block {
+            each(start, block, |_, word| mask(word == 7))
         }
     }
 
@@ -248,11 +316,9 @@ mod tests {
         }
         let code = Code { bytes: &bytes, ..Code::default() };
         let mut seen = Vec::new();
-        candidates(&code, 1..99, &Sevens, |index, word| {
-            if word == 7 {
-                seen.push(index);
-            }
-        });
-        assert_eq!(seen, [31, 32, 63, 98]);
+        candidates(&code, 1..97, &Sevens, |index, _| seen.push(index));
+        assert_eq!(seen, [31, 32, 63]);
+        candidates(&code, 95..99, &Sevens, |index, _| seen.push(index));
+        assert_eq!(seen[3..], [95, 96, 97, 98], "of less than a block all");
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::parts;
 use super::super::report::{Kind, Sites};
-use super::blocks::{self, Ask, Block, ahead, any, candidates, each, page_of};
+use super::blocks::{Ask, BLOCK, Block, Pages, candidates};
 use super::class::{Class, PART};
 use super::insn::{self, Branch, adrp, bit, branch_to, rd, rn};
 use super::view::{HelperNames, View};
@@ -209,17 +209,12 @@ pub fn id_register(word: u32) -> String {
     known.to_owned()
 }
 
-/// Words that take the address of a page.
-struct Takes {
-    ahead: u32,
-    page: u32,
-}
-
-impl Ask for Takes {
+impl Ask for Pages {
     #[inline(always)]
-    fn may_matter(&self, start: u32, block: &Block) -> bool {
-        let pages = each(start, block, |index, word| blocks::page(index, word, self.ahead));
-        any(&pages, |page| page == self.page)
+    fn hits(&self, start: u32, block: &Block) -> Block {
+        let mut hits = [0; BLOCK];
+        self.add_taken(&mut hits, start, block);
+        hits
     }
 }
 
@@ -251,7 +246,7 @@ pub fn has_constructor(view: &View<'_, '_>, flag: u64) -> bool {
         let completed = next.clone().find(|place| completes(*place));
         next.any(stores) || completed.is_some_and(|at| (at + 1..=at + NEXT).any(stores_there))
     };
-    let takes = Takes { ahead: ahead(view.code), page: page_of(view.code, flag) };
+    let takes = Pages::of(view.code, [flag].into_iter());
     let in_part = |part| {
         let mut found = false;
         candidates(view.code, part, &takes, |index, word| found |= sets(index, word));

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::super::code::Code;
 use super::super::parts;
-use super::blocks::{Ask, Block, any, candidates, each, index_of, jump_target};
+use super::blocks::{Ask, Block, candidates, each, index_of, jump, jump_to, mask};
 use super::class::{Class, Event, PART};
 use super::insn::{Branch, RET, adrp, branch_to};
 
@@ -105,7 +105,7 @@ pub fn calls(code: &Code<'_>, starts: &[u64]) -> Vec<(usize, u32)> {
     parts::map(code.len(), PART, |part| calls_in(code, part, starts)).concat()
 }
 
-/// Jumps and calls to anywhere from the first helper to the last.
+/// Jumps and calls to anywhere from the first helper to the last, as `jump` gives their targets.
 struct Jumps {
     first: u32,
     span: u32,
@@ -113,16 +113,17 @@ struct Jumps {
 
 impl Ask for Jumps {
     #[inline(always)]
-    fn may_matter(&self, start: u32, block: &Block) -> bool {
-        let targets = each(start, block, jump_target);
-        any(&targets, |target| target.wrapping_sub(self.first) <= self.span)
+    fn hits(&self, start: u32, block: &Block) -> Block {
+        let is_in = |target: u32| target.wrapping_sub(self.first) <= self.span;
+        each(start, block, |index, word| mask(is_in(jump(index, word))))
     }
 }
 
 fn calls_in(code: &Code<'_>, part: Range<usize>, starts: &[u64]) -> Vec<(usize, u32)> {
     let mut calls = Vec::new();
     let (Some(low), Some(high)) = (starts.first(), starts.last()) else { return calls };
-    let jumps = Jumps { first: index_of(code, *low), span: ((high - low) >> 2) as u32 };
+    let (first, last) = (index_of(code, *low), index_of(code, *high));
+    let jumps = Jumps { first: jump_to(first), span: jump_to(last.wrapping_sub(first)) };
     candidates(code, part, &jumps, |index, word| {
         if let Some((Branch::Call | Branch::Always, target)) = branch_to(index, word)
             && let Ok(found) = starts.binary_search(&code.at(target))

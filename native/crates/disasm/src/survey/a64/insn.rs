@@ -147,6 +147,7 @@ impl Memory {
 }
 
 /// The memory operand of an instruction, if it is one of the usual loads and stores.
+#[inline]
 pub fn memory(word: u32) -> Option<Memory> {
     if word & 0x0A00_0000 != 0x0800_0000 {
         return None;
@@ -177,6 +178,7 @@ pub fn memory(word: u32) -> Option<Memory> {
     if word & 0x3A00_0000 == 0x3800_0000 { Some(single(word, is_vector)) } else { None }
 }
 
+#[inline]
 fn exclusive(word: u32) -> Memory {
     let is_load = word >> 22 & 1 == 1;
     let (ordered, pair) = (word >> 23 & 1 == 1, word >> 21 & 1 == 1);
@@ -199,6 +201,7 @@ fn exclusive(word: u32) -> Memory {
 }
 
 /// Loads and stores of one register, and the atomic ones among them.
+#[inline]
 fn single(word: u32, is_vector: bool) -> Memory {
     let size_is_8 = word >> 30 == 3;
     let operation = word >> 22 & 3;

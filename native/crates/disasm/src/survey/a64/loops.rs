@@ -9,7 +9,7 @@ use super::super::report::{Hints, Kind, Sites};
 use super::body::Body;
 use super::class::Class;
 use super::insn::{self, Branch, bit, branch, branch_to};
-use super::spin::{By, is_retry, looks_at, waits_by, works_at_once};
+use super::spin::{Beginning, By, beginning, is_retry, looks_at, waits_by};
 use super::view::{HelperNames, Loop, View, is_helper};
 
 /// How far from a delay loop an atomic operation makes it look like a back-off.
@@ -102,7 +102,7 @@ fn without_hint(
     for back in back {
         let Some(found) = view.closed_by(*back) else { continue };
         let updates = updates.are_in(found);
-        let works = works_at_once(view, names, found, updates);
+        let beginning = beginning(view, names, found, updates);
         while before.front().is_some_and(|first| found.end - first.found.end > APART as usize) {
             before.pop_front();
         }
@@ -114,11 +114,13 @@ fn without_hint(
                 is_inner && earlier.counts(view)
             })
         };
-        let is_else = works || has_inner();
+        let is_else = beginning != Beginning::Open || has_inner();
         let kind = if is_else { None } else { kind(view, names, hinted, found, updates) };
         let waits = matches!(kind, Some(Kind::SpinLoop { .. }));
         reported.extend(kind.map(|kind| (kind, found)));
-        before.push_back(Passed { found, waits, counts: OnceCell::new() });
+        if beginning != Beginning::Leaves {
+            before.push_back(Passed { found, waits, counts: OnceCell::new() });
+        }
     }
     reported
 }

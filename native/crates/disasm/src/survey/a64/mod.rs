@@ -105,11 +105,14 @@ pub fn survey(elf: &Elf<'_>, events: Vec<Events>, with_sites: bool) -> Findings 
         findings.more.insert(name.to_owned(), more[class as usize]);
     }
     let is_large = elf.codes.iter().any(|code| code.bytes.len() >= parts::WORTH_A_THREAD);
-    let (unreachable, modes) =
-        parts::both(is_large, || reach::find(&views), || sites(&views, &names, &mut findings));
+    let found = || {
+        let modes = sites(&views, &names, &mut findings);
+        (modes, constructor(elf, &views))
+    };
+    let (unreachable, (modes, constructor)) = parts::both(is_large, || reach::find(&views), found);
+    findings.constructor = constructor;
     findings.sites.join(unreachable);
     findings.atomics = atomics(!findings.helpers.is_empty(), modes);
-    findings.constructor = constructor(elf, &views);
     if !with_sites {
         findings.sites = Sites::default();
     }

@@ -8,9 +8,7 @@ use super::super::addresses::Addresses;
 use super::super::code::Code;
 use super::super::elf::Elf;
 use super::super::parts;
-use super::blocks::{
-    Ask, Block, Every, ahead, any, branch_target, candidates, each, index_of, page, page_of,
-};
+use super::blocks::{Ask, Block, Every, Pages, add_branches, candidates, each, index_of, mask};
 use super::class::PART;
 use super::insn::{self, adrp, branch_to, rd};
 use super::view::View;
@@ -113,8 +111,7 @@ impl<'w> Places<'w> {
 /// So few targets and pages that each is compared with.
 struct Few {
     targets: Vec<u32>,
-    pages: Vec<u32>,
-    ahead: u32,
+    pages: Pages,
 }
 
 const FEW: usize = 24;
@@ -123,19 +120,18 @@ impl Few {
     /// `None` if there are too many.
     fn new(code: &Code<'_>, targets: &Wanted, pages: &Wanted) -> Option<Self> {
         let targets: Vec<u32> = targets.iter().map(|target| index_of(code, target)).collect();
-        let pages: Vec<u32> = pages.iter().map(|page| page_of(code, page)).collect();
-        let few = Self { targets, pages, ahead: ahead(code) };
+        let few = Self { targets, pages: Pages::of(code, pages.iter()) };
         (few.targets.len() + few.pages.len() <= FEW).then_some(few)
     }
 }
 
 impl Ask for Few {
     #[inline(always)]
-    fn may_matter(&self, start: u32, block: &Block) -> bool {
-        let targets = each(start, block, branch_target);
-        let pages = each(start, block, |index, word| page(index, word, self.ahead));
-        let leads = self.targets.iter().any(|known| any(&targets, |target| target == *known));
-        let takes = self.pages.iter().any(|known| any(&pages, |page| page == *known));
-        leads || takes || any(block, |word| word & 0x9F00_0000 == 0x1000_0000) // ADR
+    fn hits(&self, start: u32, block: &Block) -> Block {
+        let is_address = |word: u32| word & 0x9F00_0000 == 0x1000_0000; // ADR
+        let mut hits = each(start, block, |_, word| mask(is_address(word)));
+        add_branches(&mut hits, start, block, &self.targets);
+        self.pages.add_taken(&mut hits, start, block);
+        hits
     }
 }

@@ -8,10 +8,10 @@
 //! just read again (lock-free counters, lists, states) do not wait, and are left out, unless they go
 //! round without trying while what they see forbids it.
 
+use super::super::elf::Elf;
 use super::body::Body;
 use super::class::Class;
 use super::insn::{self, Access, Branch, Registers, bit, branch_to, rd, rm};
-use super::super::elf::Elf;
 use super::view::{HelperNames, Loop, View, is_helper, may_wait};
 
 /// What a loop waits by, strongest first.
@@ -62,26 +62,44 @@ pub fn looks_at(view: &View<'_, '_>, names: &HelperNames, body: Body) -> By {
     by.min().unwrap_or(By::Count)
 }
 
-/// Whether what stands before the first branch already does what no loop does that waits or only
-/// counts. It belongs to the loop, if there is one: a look at it spares most loops the rest. Without
-/// atomic operations (`updates`) a loop that waits only looks.
-pub fn works_at_once(view: &View<'_, '_>, names: &HelperNames, found: Loop, updates: bool) -> bool {
-    for index in found.start..=found.end {
-        if works(view, names, index, updates) {
-            return true;
-        }
+/// What the first instructions of a loop tell of it, those up to the first branch: they belong to it,
+/// if it is one. A look at them spares most loops the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// They do what no loop does that waits or only counts.
+    Works,
+    /// They lead away for good: it is no loop.
+    Leaves,
+    Open,
+}
+
+/// Without atomic operations (`updates`) a loop that waits only looks.
+pub fn beginning(
+    view: &View<'_, '_>,
+    names: &HelperNames,
+    found: Loop,
+    updates: bool,
+) -> Beginning {
+    for index in found.start..found.end {
         let word = view.code.word(index);
-        let leaves = insn::is_return_or_jump(word) || insn::branch(word).is_some();
-        if insn::may_branch(word) && leaves {
-            return false;
+        if works(view, names, index, word, updates) {
+            return Beginning::Works;
+        }
+        if !insn::may_branch(word) {
+            continue;
+        }
+        match branch_to(index, word) {
+            Some((Branch::Always, target)) if !found.holds(target) => return Beginning::Leaves,
+            None if insn::is_return_or_jump(word) => return Beginning::Leaves,
+            Some(_) => return Beginning::Open,
+            None => {}
         }
     }
-    false
+    Beginning::Open
 }
 
 /// Whether an instruction does what none does in such a loop.
-fn works(view: &View<'_, '_>, names: &HelperNames, index: usize, updates: bool) -> bool {
-    let word = view.code.word(index);
+fn works(view: &View<'_, '_>, names: &HelperNames, index: usize, word: u32, updates: bool) -> bool {
     if insn::may_branch(word) {
         return match insn::branch(word) {
             Some((Branch::Call, _)) => view.awaited(index, names).is_none(),
@@ -117,7 +135,7 @@ fn computes_more(word: u32) -> bool {
 
 /// By what a loop without a hint waits; `None` if it does not.
 pub fn waits_by(view: &View<'_, '_>, names: &HelperNames, body: Body, updates: bool) -> Option<By> {
-    if body.indices().any(|index| works(view, names, index, updates)) {
+    if body.indices().any(|index| works(view, names, index, view.code.word(index), updates)) {
         return None;
     }
     let mut round = Round::new(view, names, body);
