@@ -33,6 +33,7 @@ pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
 
 /// Surveys whole files, one message for each image or refusal.
 fn files(request: SurveyRequest, output: &mut Output) -> Result<(), Failure> {
+    give_back_at_once();
     let mut done = response::Surveyed::default();
     for path in &request.paths {
         survey(path, request.sites, &mut |found| match found {
@@ -47,6 +48,16 @@ fn files(request: SurveyRequest, output: &mut Output) -> Result<(), Failure> {
         })?;
     }
     output.write("result", &done)
+}
+
+/// Has lists of 128 KiB or more leave the process when they are dropped. Otherwise the C library keeps
+/// them for the next ones, once it has seen one go.
+fn give_back_at_once() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it sets a number of the allocator's.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+    }
 }
 
 fn address(text: &str) -> Result<u64, Failure> {
