@@ -171,18 +171,23 @@ def measure(subject: Subject, rounds: int) -> tuple[dict[str, list[Turn]], int]:
 
 
 def against(subject: Subject, turns: dict[str, list[Turn]], ours: str, rival: str) -> Row:
-    """How many times faster ours is by the clock; `low` and `high` bound that."""
+    """How many times faster ours is by the clock; `low` and `high` bound that, and are those of the
+    rounds where these are too few for an interval."""
     seconds = {name: [turn.wall for turn in turns[name]] for name in (ours, rival)}
     runs = [
         (block, arm, 1 / took) for arm in (ours, rival) for block, took in enumerate(seconds[arm])
     ]
     verdict = assay.decide(runs, baseline=rival).verdicts[ours]
-    low, high = (None if end is None else 1 + end for end in (verdict.low, verdict.high))
-    mine, theirs = (statistics.median(seconds[arm]) for arm in (ours, rival))
+    if verdict.low is None or verdict.high is None:
+        of_rounds = [b / a for a, b in zip(seconds[ours], seconds[rival], strict=True)]
+        low, high, when = min(of_rounds), max(of_rounds), " in each round"
+    else:
+        low, high, when = 1 + verdict.low, 1 + verdict.high, ""
+    mine, theirs = (statistics.median(taken) for taken in seconds.values())
     goal = GOALS[ours]
     return Row(
         f"{subject.name}: {ours}", rival, "s", mine, theirs, 1 + verdict.estimate, low, high,
-        f">= {goal:g}x", low is not None and low >= goal,
+        f">= {goal:g}x{when}", low >= goal,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ ORDER = (
     "_journals",
     "_document",
     "_fields",
+    "_assayer",
     "_messages",
     "metrics",
     "native",

@@ -1,24 +1,21 @@
-"""The one door to `assayer`, the native binary: finding it, asking it, reading its lines.
+"""The one door to `assayer`, the native binary: asking it, reading its lines.
 
-The wire format is specified in `protocol.rs`, its reader types in `_messages`. Nothing else in
-Assay starts the binary.
+The wire format is specified in `protocol.rs`, its reader types in `_messages`; `_assayer` starts
+the binary, and nothing else in Assay does.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
 import subprocess
-import sys
-import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from pydantic import ValidationError
 
+from assay._assayer import NAME, find_assayer, start, start_survey
 from assay._errors import AssayError, InputError, MissingError, RunError
 from assay._messages import (
     Abilities,
@@ -134,9 +131,8 @@ __all__ = [
     "find_assayer",
     "parse",
     "survey",
+    "surveyed",
 ]
-
-NAME = "assayer"
 
 
 _TYPES: dict[str, type[Message]] = {
@@ -154,24 +150,6 @@ _TYPES: dict[str, type[Message]] = {
     "census": ImageCensus,
     "refused": RefusedFile,
 }
-
-
-def find_assayer() -> Path:
-    """The binary: $ASSAYER, beside the `assay` script, beside Python, or on the PATH."""
-    suggested = os.environ.get("ASSAYER")
-    places = [Path(suggested)] if suggested else []
-    folders = [Path(sys.argv[0]).parent, Path(sysconfig.get_path("scripts"))]
-    places += [f / NAME for f in (*folders, Path(sys.executable).parent)]
-    on_path = shutil.which(NAME)
-    places += [Path(on_path)] if on_path else []
-    for place in places:
-        if place.is_file() and os.access(place, os.X_OK):
-            return place.resolve()
-    looked = ", ".join(str(p) for p in dict.fromkeys(places))
-    raise MissingError(
-        f"the native binary {NAME} was not found; looked at {looked}",
-        next_step="run `make install`, or set ASSAYER to the binary's path",
-    )
 
 
 def parse(line: str, result: type[Message]) -> Message:
@@ -209,9 +187,10 @@ class Session:
         result_type: type[Message] | None = None,
         keep_open: bool = False,
         before: Sequence[str] = (),
+        process: subprocess.Popen[bytes] | None = None,
     ) -> None:
-        """Start it and give it its request. `keep_open`: words may follow (`say`); `before` are
-        words that stand before the command: a program that becomes it."""
+        """Start it and give it its request, or take over a `process` that has it. `keep_open`:
+        words may follow (`say`)."""
         of_verb: dict[str, type[Message]] = {
             "ask": Answers,
             "census": Census,
@@ -222,19 +201,9 @@ class Session:
             "serve": Served,
         }
         self._result_type = result_type or of_verb.get(verb, Result)
-        self.process = subprocess.Popen(
-            [*before, str(executable or find_assayer()), verb],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=dict(env) if env is not None else None,
+        self.process = process or start(
+            verb, request, log=log, env=env, executable=executable, before=before
         )
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it ended already; what it said, or its exit code, tells why
         if not keep_open:
             self._end_input()
 
@@ -325,8 +294,12 @@ def census(path: Path, addresses: Sequence[str] = (), symbols: Sequence[str] = (
 
 def survey(paths: Sequence[Path], sites: bool = True) -> Iterator[ImageCensus | RefusedFile]:
     """Whole files: what each ELF image holds, or why a file is none, as they are read."""
-    asked = {"paths": [str(path) for path in paths], "sites": sites}
-    session = Session("census", asked, result_type=Surveyed)
+    yield from surveyed(start_survey(paths, sites))
+
+
+def surveyed(process: subprocess.Popen[bytes]) -> Iterator[ImageCensus | RefusedFile]:
+    """The same, of a survey that was started before."""
+    session = Session("census", {}, result_type=Surveyed, process=process)
     try:
         for message in session.messages():
             if isinstance(message, ImageCensus | RefusedFile):
