@@ -430,7 +430,8 @@ class PageKinds:
 def _refusals(evidence: Evidence) -> str:
     """What the kernel says of huge pages that it was asked for and had not."""
     refused = evidence.get("host", {}).get("thp_fault_fallback", {}).get("is", 0)
-    return f"; {refused} page faults that asked for a huge page had none" if refused else ""
+    said = f"; on this machine {refused} page faults that asked for a huge page had none"
+    return said if refused else ""
 
 
 @dataclass(frozen=True)

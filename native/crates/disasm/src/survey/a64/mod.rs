@@ -192,7 +192,7 @@ fn called(elf: &Elf<'_>, views: &[View<'_, '_>], counts: &mut Counts) -> Called 
         }
     }
     let mut listed = Vec::with_capacity(helpers.len());
-    let mut names = spin::waiting(elf);
+    let mut names = if is_linked { spin::waiting(elf) } else { Vec::new() };
     for ((address, view, body), calls) in helpers.into_iter().zip(&calls) {
         all += calls;
         sync += if body.is_sync() { *calls } else { 0 };
