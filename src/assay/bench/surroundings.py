@@ -15,6 +15,8 @@ from assay._errors import InputError, MissingError, RunError
 from assay.bench.host_values import HOST, check_values, in_force, shown
 from assay.bench.placement import Placing, placing
 from assay.changes import Application
+from assay.changes.host import POOL, ROOM
+from assay.changes.witness import REFUSED
 from assay.host import network, steering
 from assay.host.check.view import NET
 from assay.host.transaction.plan import mask
@@ -23,12 +25,10 @@ from assay.study import Network
 from assay.targets import Around, Launch, Target
 from assay.targets.base import PLAIN
 
-POOL, ROOM = "pool", "room"
 OF_PLACE = ("pin", "numa")
 PACKETS = ("rps", "xps", "irq")
 PAGE_BYTES = {"2m": 2 << 20, "1g": 1 << 30}
-EVENTS, REFUSED = "/proc/vmstat", "thp_fault_fallback"
-"""Page faults that asked for a transparent huge page and got base pages."""
+EVENTS = "/proc/vmstat"
 
 
 @dataclass(frozen=True)

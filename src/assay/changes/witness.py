@@ -427,9 +427,13 @@ class PageKinds:
         return Held(touched > 0 and found == wanted and pool >= ALL * whole, said)
 
 
+REFUSED = "thp_fault_fallback"
+"""The kernel's count of page faults that asked for a transparent huge page and got base pages."""
+
+
 def _refusals(evidence: Evidence) -> str:
     """What the kernel says of huge pages that it was asked for and had not."""
-    refused = evidence.get("host", {}).get("thp_fault_fallback", {}).get("is", 0)
+    refused = evidence.get("host", {}).get(REFUSED, {}).get("is", 0)
     said = f"; on this machine {refused} page faults that asked for a huge page had none"
     return said if refused else ""
 

@@ -76,7 +76,7 @@ fn one(bytes: &[u8], with_sites: bool) -> Result<Image, String> {
     let is_large = bytes.len() >= parts::WORTH_A_THREAD;
     let beside = |file: &elf::File<'_>, arch, codes: &[code::Code<'_>]| {
         let events = || match arch {
-            Arch::A64 => codes.iter().map(a64::events).collect(),
+            Arch::A64 => codes.iter().map(a64::scan).collect(),
             Arch::X64 => Vec::new(),
         };
         let in_data = || (facts::jemalloc_message(file), tables::held(file));

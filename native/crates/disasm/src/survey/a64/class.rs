@@ -99,8 +99,8 @@ pub struct Event {
     pub class: Class,
 }
 
-/// The words of a section that matter, each list in order. One in two is a branch back, which most
-/// matchers do not ask for.
+/// The words of a section that matter, each list in order. Branches back are many, and most matchers
+/// do not ask for them.
 #[derive(Debug, Default)]
 pub struct Events {
     /// All but branches back.
@@ -126,7 +126,7 @@ impl Events {
     }
 }
 
-/// What matters in a section, what stands among its data included.
+/// What matters in a section, before it is known what of it is code.
 pub fn scan(code: &Code<'_>) -> Events {
     let (words, _) = code.bytes.as_chunks::<4>();
     // Sections beyond 16 GiB do not exist.

@@ -19,13 +19,12 @@ mod wanted;
 
 use std::collections::BTreeMap;
 
-use super::code::Code;
 use super::elf::Elf;
 use super::facts::Findings;
 use super::parts;
 use super::report::{Counts, Helper, Kind, Sites};
-pub use class::Events;
 use class::{CLASSES, Class, Event};
+pub use class::{Events, scan};
 use guards::Modes;
 use view::{HelperNames, View, is_helper};
 
@@ -52,11 +51,6 @@ const KEYS: [&str; 20] = [
     "aes",
     "sha",
 ];
-
-/// The words of a section that matter, before it is known which of them are code.
-pub fn events(code: &Code<'_>) -> Events {
-    class::scan(code)
-}
 
 /// Surveys an image, of whose sections these are the events.
 pub fn survey(elf: &Elf<'_>, events: Vec<Events>, with_sites: bool) -> Findings {
