@@ -7,6 +7,7 @@
 
 pub mod feed;
 pub mod http;
+pub mod memcached;
 pub mod memory;
 pub mod mysql;
 pub mod postgres;

@@ -11,7 +11,8 @@ pub enum WireError {
     /// The server answered with an error. The session goes on.
     #[error("the server says {code}: {message}")]
     Server {
-        /// Its code: SQLSTATE of PostgreSQL, number of MySQL, first word of RESP, status of HTTP.
+        /// Its code: SQLSTATE of PostgreSQL, number of MySQL, first word of RESP and
+        /// memcached, status of HTTP.
         code: String,
         /// Its words.
         message: String,

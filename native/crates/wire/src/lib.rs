@@ -11,6 +11,7 @@
 pub mod answers;
 pub mod error;
 pub mod http;
+pub mod memcached;
 pub mod mysql;
 mod pool;
 pub mod postgres;

@@ -5,6 +5,8 @@
 
 #[path = "support/mariadb_server.rs"]
 mod mariadb_server;
+#[path = "support/memcached_server.rs"]
+mod memcached_server;
 #[path = "support/nginx_server.rs"]
 mod nginx_server;
 #[path = "support/postgres_server.rs"]
@@ -27,6 +29,7 @@ use assay_wire::resp::codec::command;
 use assay_wire::sql::{Session as _, Type, Value};
 use assay_wire::{Target, WireError};
 use mariadb_server::MariadbServer;
+use memcached_server::MemcachedServer;
 use nginx_server::NginxServer;
 use recorder::Recorder;
 use redis_server::RedisServer;
@@ -249,6 +252,38 @@ fn redis() {
     keep("resp", "pushes", &[], &answer(&address, &request));
     let watched = batch(&["MULTI", "SET k v", "LPUSH k v", "EXEC", "WATCH k", "MULTI", "EXEC"]);
     keep("resp", "transaction", &[], &answer(&address, &watched));
+}
+
+/// What was asked, without `quit`, by the name of the input.
+const MEMCACHED: &[(&str, &str)] = &[
+    (
+        "values",
+        "get k\r\nset k 7 0 5\r\na\r\nbc\r\nget k\r\nset empty 0 0 0\r\n\r\nget k empty nothing\r\ngets k\r\n\
+         gat 0 k\r\nget nothing\r\n",
+    ),
+    (
+        "words",
+        "add k 0 0 1\r\nx\r\nadd k 0 0 1\r\nx\r\nreplace no 0 0 1\r\nx\r\ncas k 0 0 1 99999\r\ny\r\ncas no 0 0 1 1\r\n\
+         y\r\nset n 0 0 2\r\n10\r\nincr n 5\r\ndecr n 9\r\nget n\r\nincr no 1\r\ntouch n 9\r\ntouch no 9\r\ndelete n\r\n\
+         delete n\r\nappend k 0 0 1\r\nz\r\nprepend k 0 0 1\r\na\r\nget k\r\nflush_all\r\nverbosity 0\r\nversion\r\n\
+         stats reset\r\n",
+    ),
+    (
+        "errors",
+        "nonsense\r\nget\r\nset k 0 0 1\r\nx\r\nincr k 1\r\nset k 0 0 x\r\ndelete k 5\r\nshutdown\r\nget k\r\n",
+    ),
+    ("stats", "stats\r\nstats settings\r\nstats items\r\nstats slabs\r\nstats sizes\r\n"),
+];
+
+#[test]
+#[ignore = "writes the corpus anew"]
+fn memcached() {
+    let server = MemcachedServer::start(&[]);
+    let address = server.target().address;
+    for (name, commands) in MEMCACHED {
+        let request = format!("{commands}quit\r\n");
+        keep("memcached", name, &[], &answer(&address, request.as_bytes()));
+    }
 }
 
 const NGINX: &str = "gzip on; gzip_types *; gzip_min_length 1; gzip_http_version 1.0;

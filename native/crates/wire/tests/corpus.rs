@@ -8,7 +8,7 @@ mod fuzz;
 
 use std::path::PathBuf;
 
-use fuzz::{http, mysql, postgres, resp, stub};
+use fuzz::{http, memcached, mysql, postgres, resp, stub};
 
 /// A target's inputs, by name.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -70,6 +70,11 @@ fn what_postgresql_sends_is_read_the_same_however_it_is_cut() {
 #[test]
 fn what_resp_servers_send_is_read_the_same_however_it_is_cut() {
     holds_of_corpus("resp", resp::check, resp::said);
+}
+
+#[test]
+fn what_memcached_sends_is_read_the_same_however_it_is_cut() {
+    holds_of_corpus("memcached", memcached::check, memcached::said);
 }
 
 #[test]
