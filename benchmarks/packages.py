@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from assay.builds.kept import cache, keep
+from assay.core.cache import cache, keep
 
 
 def package(name: str, arch: str) -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 from outcome import Row, write_json
 
 import assay
-from assay._errors import VoidError
+from assay.core.errors import VoidError
 
 FALSE = ("helps", "hurts")
 ATTEMPTS = 5

@@ -29,10 +29,10 @@ from outcome import Row, write_json
 from simulated.noise import NOISES, machine
 from simulated.rows import clopper_pearson
 
-from assay.verdict import Rule, judge
-from assay.verdict.best import BestSet, best_set, settled
-from assay.verdict.boundary import looks
-from assay.verdict.signed_rank import SignedRank
+from assay.stats import Rule, judge
+from assay.stats.boundary import looks
+from assay.stats.selection import BestSet, best_set, settled
+from assay.stats.signed_rank import SignedRank
 
 Table = dict[int, dict[str, float]]
 

@@ -25,7 +25,7 @@ from typing import Any
 from outcome import Row, write_json
 
 from assay.targets import TARGETS, Launch
-from assay.targets.served.target import ServedTarget
+from assay.targets.servers.framework.target import ServedTarget
 from assay.workloads import WORKLOADS
 
 PHASES = ("reset", "start", "ask", "window", "look", "stop")

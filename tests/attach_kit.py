@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.load import ask
-from assay.targets.mariadb import MARIADB
-from assay.targets.postgresql import POSTGRESQL
-from assay.targets.redis import REDIS
-from assay.targets.served.process import _as_user, free_port, give, needed_user
-from assay.targets.served.store import copy
+from assay.targets.servers.framework.data import copy
+from assay.targets.servers.framework.process import _as_user, free_port, give, needed_user
+from assay.targets.servers.mariadb import MARIADB
+from assay.targets.servers.postgresql import POSTGRESQL
+from assay.targets.servers.redis import REDIS
 from sql_kit import make
 
 KINDS = ("redis", "mariadb", "postgresql")

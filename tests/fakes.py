@@ -17,8 +17,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from assay._errors import MissingError, RunError
 from assay.bench import Clocks, prepare, run
+from assay.core.errors import MissingError, RunError
 from assay.record import Bundle
 from assay.study import Study
 from assay.targets import TARGETS, Launch, Measured, OnInterval

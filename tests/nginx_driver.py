@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.targets.nginx import NGINX, SETTINGS
-from assay.targets.served.adapter import Place
+from assay.targets.servers.framework.adapter import Place
+from assay.targets.servers.nginx import NGINX, SETTINGS
 
 DEFAULTS: dict[str, Any] = {n: p.default for n, p in SETTINGS.items() if p.default is not None}
 

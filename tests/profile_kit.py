@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from assay.bench import life, profiling, study_run
+from assay.plan import PlannedProfile
 from assay.record import Bundle, ProfiledFunction, ProfiledStack, RunProfile
-from assay.study import PlannedProfile
 from fakes import STUDY, FakeTarget, run_fake
 
 WANTING = STUDY.replace('also = ["latency_p99"]', 'also = ["latency_p99"]\nprofile = true')

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from assay.targets import TARGETS, Launch
-from assay.targets.redis import Redis
-from assay.targets.served.target import ServedTarget
+from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.redis import Redis
 from assay.workloads import WORKLOADS
 
 KEYS = {"keys": 500, "value_bytes": 20, "pipeline": 1}

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.targets.served.adapter import Adapter
-from assay.targets.served.server import Started
-from assay.targets.served.store import copy
+from assay.targets.servers.framework.adapter import Adapter
+from assay.targets.servers.framework.data import copy
+from assay.targets.servers.framework.server import Started
 
 
 def make(adapter: Adapter, data: Path, log: Path) -> None:

@@ -18,8 +18,8 @@ import pytest
 
 from assay import native
 from assay.targets import Launch
-from assay.targets.stored.kind import Store
-from assay.targets.stored.target import StoredTarget
+from assay.targets.stores.framework.store import Store
+from assay.targets.stores.framework.target import StoredTarget
 from assay.workloads import WORKLOADS
 from fakes import HEALTHY, histogram
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import placebo
 import pytest
 
-from assay._errors import VoidError
+from assay.core.errors import VoidError
 from assay.study import read
 
 

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from assay.host.network import OWNER
+from assay.host.namespaces import OWNER
 from assay.host.transaction import forget
 from assay.host.transaction.journal import journals
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 
 HOST = Tree()
 

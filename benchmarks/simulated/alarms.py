@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from assay.verdict import Rule
+from assay.stats import Rule
 
 from .noise import HOSTILE, NOISES, Maker, streams
 from .procedure import planned, sign, whole

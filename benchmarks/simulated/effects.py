@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from assay.verdict import Rule, Word
+from assay.stats import Rule, Word
 
 from .noise import NOISES, Floats, streams
 from .procedure import Tally, known_plan, planned, whole

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assay.verdict import Rule, Word, judge, judge_once, main_effect, plan_blocks, simple_effect
-from assay.verdict.best import best_set
-from assay.verdict.plan import PILOT_BLOCKS
-from assay.verdict.sequence import extended
-from assay.verdict.signed_rank import SignedRank
+from assay.stats import Rule, Word, judge, judge_once, main_effect, plan_blocks, simple_effect
+from assay.stats.sample_size import PILOT_BLOCKS
+from assay.stats.selection import best_set
+from assay.stats.sequence import extended
+from assay.stats.signed_rank import SignedRank
 
 from .noise import NOISES, Floats, shuffled, streams
 from .procedure import ARM, SIGN

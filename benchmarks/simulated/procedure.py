@@ -12,8 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.verdict import Judgement, Rule, Word, judge, plan_blocks
-from assay.verdict.plan import PILOT_BLOCKS, blocks_for_margin, blocks_for_smallest, least_blocks
+from assay.stats import Judgement, Rule, Word, judge, plan_blocks
+from assay.stats.sample_size import (
+    PILOT_BLOCKS,
+    blocks_for_margin,
+    blocks_for_smallest,
+    least_blocks,
+)
 
 from .noise import Floats
 

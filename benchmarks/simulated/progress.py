@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
-from assay._units import format_duration
+from assay.core.units import format_duration
 
 _LINE = 100
 

@@ -7,8 +7,8 @@ import time
 import numpy as np
 from scipy import stats
 
-from assay.verdict import Rule, Word, decide, judge
-from assay.verdict.boundary import looks
+from assay.stats import Rule, Word, decide, judge
+from assay.stats.boundary import looks
 
 from .procedure import ARM, planned
 from .rows import Promise, Row, Table, summary

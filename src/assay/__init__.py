@@ -13,26 +13,26 @@ The command line is a thin layer over what stands here:
 
 from typing import TYPE_CHECKING
 
-from assay._lazy import lazily
+from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from assay._errors import AssayError
     from assay.api import open_bundle, resume_study, run_study
     from assay.claims import Audited, audit
+    from assay.core.errors import AssayError
     from assay.price import Price, Ratio, Worth, worth
     from assay.record import Bundle, differences
-    from assay.verdict import Decision, Verdict, decide
+    from assay.stats import Decision, Verdict, decide
     from assay.verdict.rows import Verdicts
 
 __getattr__, __dir__ = lazily(
     __name__,
     **{
-        "_errors": "AssayError",
+        "core.errors": "AssayError",
         "api": "open_bundle resume_study run_study",
         "claims": "Audited audit",
         "price": "Price Ratio Worth worth",
         "record": "Bundle differences",
-        "verdict": "Decision Verdict decide",
+        "stats": "Decision Verdict decide",
         "verdict.rows": "Verdicts",
     },
 )

@@ -25,7 +25,7 @@ def run_study(
     """Run a study (a file or a shipped name) into a new bundle.
 
     `overrides` maps dotted keys of the study file to TOML values. Raises the
-    errors of `assay._errors`; whatever was measured by then is in the bundle.
+    errors of `assay.core.errors`; whatever was measured by then is in the bundle.
     """
     name, text, base = locate(study)
     checked = read(name, text, base, overrides)
@@ -48,7 +48,7 @@ def resume_study(
 ) -> Verdicts:
     """Go on with an interrupted study, or make a finished one that is undecided half as long again.
 
-    Raises the errors of `assay._errors`: InputError where there is nothing to extend.
+    Raises the errors of `assay.core.errors`: InputError where there is nothing to extend.
     """
     return run(Bundle.open(Path(folder)), watcher, extend=extend)
 

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay._digest import file_digest
-from assay._errors import BundleError, MissingError
 from assay.bench import life
 from assay.bench.builds import as_planned, with_builds
 from assay.bench.preflight import fit
 from assay.builds import Built
 from assay.changes import Application, Build
+from assay.core.digest import file_digest
+from assay.core.errors import BundleError, MissingError
 from assay.study import Study, make_plan, planned_builds, read
 from fakes import FACTS
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import host_kit
-from assay import _interrupt
-from assay._errors import MissingError, RestoreError
 from assay.bench.host_values import check_values, in_force, shown
 from assay.changes import generic_change
+from assay.core import interrupt
+from assay.core.errors import MissingError, RestoreError
 from assay.host.transaction import statuses, steps
 from assay.host.transaction.journal import Journal
 from assay.host.transaction.plan import Item
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 VALUES = {"vm.swappiness": "10", THP: "always"}
@@ -73,12 +73,12 @@ def test_ctrl_c_at_any_moment_leaves_everything_as_before(
         nonlocal passed
         passed += 1
         if passed == moment:
-            _interrupt.hear(signal.SIGINT, None)
+            interrupt.hear(signal.SIGINT, None)
 
     def stopped() -> bool:
         nonlocal passed
         passed = 0
-        monkeypatch.setattr(_interrupt, "_asked", False)
+        monkeypatch.setattr(interrupt, "_asked", False)
         tree = host_kit.make(tmp_path / str(moment))
         before = host_kit.shown(tree)
         try:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError
 from assay.bench import Silent, prepare, run
+from assay.core.errors import InputError
+from assay.plan import SENTINEL
 from assay.record import Bundle, differences
-from assay.study import SENTINEL, arms
+from assay.study import arms
 from assay.targets import Measured
 from fakes import FACTS, STUDY, FakeTarget, run_fake
 

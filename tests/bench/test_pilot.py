@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import BundleError, InputError, StudyError, VoidError
 from assay.bench import Silent, pilot_alone, prepare, require_no_pilot, run
+from assay.core.errors import BundleError, InputError, StudyError, VoidError
+from assay.plan import workload_seed
 from assay.record import Bundle, differences
-from assay.study import AUTO_TIMES, arms, workload_seed
+from assay.stats.warmup import run_windows
+from assay.study import AUTO_TIMES, arms
 from assay.study.phases import planned_screen
 from assay.targets import Launch
-from assay.verdict.warmup import run_windows
 from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
 
 AUTO = STUDY.replace('"100ms"', '"auto"').replace('window = "300ms"', 'window = "auto"')

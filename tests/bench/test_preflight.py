@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from assay._errors import InputError, MissingError
 from assay.bench import prepare, run
 from assay.bench.preflight import fit
 from assay.changes import CATALOGUE, HTM, lacking
+from assay.core.errors import InputError, MissingError
 from assay.host import host_facts
 from assay.record import Bundle
 from assay.report import verdict_lines

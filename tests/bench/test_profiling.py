@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from assay._errors import AlteredError, StudyError
 from assay.bench import profiling
 from assay.bench.profiling import planned_profile, profiled
+from assay.core.errors import AlteredError, StudyError
 from assay.counters import Possible, profilable
 from assay.host import host_facts
+from assay.plan import PlannedProfile
 from assay.record import Bundle, differences
 from assay.report import verdict_lines
 from assay.report.html import report_html
-from assay.study import PlannedProfile, arms, read
+from assay.study import arms, read
 from assay.targets import TARGETS
 from fakes import STUDY, FakeTarget, run_fake
 from profile_kit import WANTING, profile_of, profiled_bundle
@@ -70,7 +71,7 @@ def test_a_run_that_no_longer_names_its_profile_was_altered(bundle: Bundle) -> N
 
 def test_a_bundle_from_before_there_were_profiles_is_read_as_ever(finished: Bundle) -> None:
     """Its lines have no such field, and its chain is over the lines as they are."""
-    from assay._digest import canonical, chained
+    from assay.core.digest import canonical, chained
 
     path, previous = finished.folder / "runs.jsonl", finished._start()
     lines = [json.loads(line) for line in path.read_text().splitlines()]

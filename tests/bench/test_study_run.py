@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from assay import _interrupt
-from assay._errors import AlteredError, MissingError, RestoreError, VoidError
 from assay.bench import Silent, prepare, run
+from assay.core import interrupt
+from assay.core.errors import AlteredError, MissingError, RestoreError, VoidError
 from assay.record import Bundle, Replay, differences, replayed
 from assay.study import Study, arms
 from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
@@ -135,14 +135,14 @@ def test_ctrl_c_inside_of_a_finaliser_stops_the_study_too(
 
     class Finalised:
         def __del__(self) -> None:
-            _interrupt.hear(signal.SIGINT, None)
+            interrupt.hear(signal.SIGINT, None)
 
     class Collected(Silent):
         def running(self, step, operations, spent_s) -> None:
             if step.block == 4 and operations:
                 Finalised()
 
-    monkeypatch.setattr(_interrupt, "_asked", False)
+    monkeypatch.setattr(interrupt, "_asked", False)
     targets, clocks = {"engine": fake}, fake.clock.clocks()
     bundle = prepare(study, tmp_path / "b", FACTS, base=Path("."), seed=7, targets=targets)
     with pytest.raises(KeyboardInterrupt):

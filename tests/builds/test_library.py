@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError
 from assay.builds.library import Library
-from assay.targets.rocksdb import ROCKSDB
-from assay.targets.stored.kind import find
+from assay.core.errors import InputError
+from assay.targets.stores.framework.store import find
+from assay.targets.stores.rocksdb import ROCKSDB
 
 X86 = """
 #include <nmmintrin.h>

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from assay import native
-from assay._errors import InputError, MissingError
 from assay.builds import RECIPES, nginx
-from assay.builds.kept import keep
 from assay.builds.nginx import COUNTED, FUNCTIONS, HEADER, opened
 from assay.changes import CATALOGUE, lacking
+from assay.core.cache import keep
+from assay.core.errors import InputError, MissingError
 from assay.host import host_facts
 
 NGINX = RECIPES["nginx"]

@@ -13,12 +13,12 @@ from types import MappingProxyType
 import pytest
 
 from assay import native
-from assay._digest import file_digest
-from assay._errors import InputError, MissingError
 from assay.builds import RECIPES, Built, crate, rocksdb
 from assay.builds.library import Library
 from assay.builds.progress import Step, listening
 from assay.changes import CATALOGUE
+from assay.core.digest import file_digest
+from assay.core.errors import InputError, MissingError
 
 RECIPE = RECIPES["rocksdb"]
 X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="its checksum is written for it")
@@ -114,7 +114,7 @@ def test_the_code_tells_which_arm_it_is() -> None:
 @X86
 def test_the_witness_of_the_change_holds_for_its_own_arm_only() -> None:
     """The census and the log must both agree."""
-    from assay.targets.stored.evidence import functions
+    from assay.targets.stores.framework.evidence import functions
 
     witness = CATALOGUE["rocksdb.library"].witness
     logs = {"portable": "Not supported on x86", "crc": "Supported on x86"}

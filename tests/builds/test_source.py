@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError, MissingError
 from assay.builds import source
 from assay.builds.source import Source, distribution, given, unpack
+from assay.core.errors import InputError, MissingError
 
 
 def tarball(path: Path, *members: tuple[str, bytes | str]) -> Source:

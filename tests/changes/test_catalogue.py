@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.changes import CATALOGUE, EFFORTS, Change, find
-from assay.metrics import OF_LOCKS, metric
+from assay.changes import CATALOGUE, Change, find
+from assay.core.metrics import OF_LOCKS, metric
+from assay.core.terms import EFFORTS
 from assay.targets import TARGETS
 
 EVERY = pytest.mark.parametrize("change", CATALOGUE.values(), ids=lambda c: c.name)

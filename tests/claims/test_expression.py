@@ -8,14 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from assay.claims.expression import (
-    Ground,
-    SharesError,
-    UnitsError,
-    compile_expression,
-    leaf,
-    solve,
-)
+from assay.claims.expression import Ground, SharesError, UnitsError, compile_expression, leaf, solve
 from assay.claims.interval import Interval, UndefinedError
 from assay.claims.units import NUMBER, parse_unit
 

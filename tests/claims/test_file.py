@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import ClaimError
 from assay.claims import audit_claim, read_claim
+from assay.core.errors import ClaimError
 from assay.price import read_prices
 
 GOOD = """name = "x"

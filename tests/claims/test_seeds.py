@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 import assay
-from assay._errors import InputError
 from assay.claims import Audited, AuditedRow, Result, shipped_claims
 from assay.cli import app
+from assay.core.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
 KEYS = ["claim", "place", "reason", "recomputed", "result", "source", "stated", "statement"]

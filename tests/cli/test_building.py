@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from assay.builds.progress import Step, tell
-from assay.cli._building import building, say_builds, words
+from assay.cli.display.builds import building, say_builds, words
 from assay.study.read import read
 
 STUDY = """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay._units import parse_duration
+from assay.core.units import parse_duration
 from assay.record import Bundle
 from fakes import STUDY
 

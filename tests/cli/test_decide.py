@@ -14,7 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from assay.cli import app
-from assay.report.waiting import Waiting
+from assay.cli.display.waiting import Waiting
 
 ROOT = Path(__file__).parents[2]
 

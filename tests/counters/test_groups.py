@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assay._errors import MissingError
+from assay.core.errors import MissingError
+from assay.core.metrics import GROUPS_OF
 from assay.counters import GROUPS, asked, group_of, models, why_absent
-from assay.metrics import GROUPS_OF
 
 WITH: dict[str, Any] = {"can": {"pmu": {"ok": True, "why": "a cycles counter could be opened"}}}
 WITHOUT: dict[str, Any] = {"can": {"pmu": {"ok": False, "why": "no such file"}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.counters import Count, figures, models, read_perf_stat, totals
 from perf_stat_samples import BROADWELL, DECK, KUNPENG, NEOVERSE, SKYLAKE, ZEN4
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from assay import native
-from assay._errors import MissingError, RunError
+from assay.core.errors import MissingError, RunError
 from assay.counters import GROUPS, Asked, Counting, asked, callgrind, probe
 from assay.counters.window import counted
 from assay.host import host_facts

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import StudyError
 from assay.changes import CATALOGUE
+from assay.core.errors import StudyError
 from assay.record import Bundle, differences
 from assay.targets import Measured
 from assay.verdict.rows import Row

@@ -16,8 +16,8 @@ from assay.explain import OTHERS, ProfileDifference, differences
 from assay.explain.profile import SHOWN
 from assay.record import Bundle, RunProfile, counting
 from assay.report import profile_lines
+from assay.stats.secondary import benjamini_hochberg
 from assay.study import Study
-from assay.verdict.secondary import benjamini_hochberg
 from fakes import FakeTarget
 from profile_kit import WANTING, profile_of, profiled_bundle
 

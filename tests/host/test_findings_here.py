@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from assay._errors import RunError
 from assay.bench.host_values import in_force
-from assay.host.check import View, findings
+from assay.core.errors import RunError
+from assay.host.rules import View, findings
 from assay.host.transaction import Plan, Tree, apply, file_item, forget, roll_back
 from assay.targets import TARGETS, Launch
-from assay.targets.own_figure import figure_at, figure_of
+from assay.targets.servers.memory_figure import figure_at, figure_of
 from assay.workloads import WORKLOADS
 from served_kit import left_in
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import AssayError
-from assay.host.check import View, findings
+from assay.core.errors import AssayError
 from assay.host.facts import host_facts
+from assay.host.rules import View, findings
 from assay.host.transaction import Plan, apply, tree_at, value_item
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")

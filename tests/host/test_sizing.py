@@ -11,20 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import host_kit
-from assay._errors import InputError, MissingError
 from assay.cli import app
-from assay.host.check import View
-from assay.host.sizing import (
-    Figure,
-    Need,
-    fits,
-    in_use,
-    mariadb_figure,
-    missing,
-    postgresql_figure,
-)
+from assay.core.errors import InputError, MissingError
+from assay.host.rules import View
+from assay.host.sizing import Figure, Need, fits, in_use, mariadb_figure, missing, postgresql_figure
 from assay.host.transaction import tree_at
-from assay.targets.own_figure import figure_at, figure_of
+from assay.targets.servers.memory_figure import figure_at, figure_of
 
 MIB, GIB = 1 << 20, 1 << 30
 VARIABLES = {

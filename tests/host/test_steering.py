@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import MissingError
+from assay.core.errors import MissingError
 from assay.host import steering
-from assay.host.cpus import as_list, as_mask, listed, shares
 from assay.host.transaction import tree_at
-from assay.host.tree import Tree
+from assay.linux.cpus import as_list, as_mask, listed, shares
+from assay.linux.tree import Tree
 
 NET = "/sys/class/net/eth0"
 HUGE = "/sys/kernel/mm/hugepages/hugepages-2048kB"

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import host_kit
-from assay._errors import InputError, MissingError, RestoreError
-from assay._journals import TRANSACTIONS
+from assay.core.errors import InputError, MissingError, RestoreError
 from assay.host.transaction import (
     Plan,
     RefusedError,
@@ -28,6 +27,7 @@ from assay.host.transaction import (
     statuses,
     value_item,
 )
+from assay.undo.places import TRANSACTIONS
 
 DRIVER = Path(host_kit.__file__).with_name("host_driver.py")
 

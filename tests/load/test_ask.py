@@ -10,7 +10,7 @@ import pytest
 import servers
 
 from assay import native
-from assay._errors import InputError, MissingError, RunError
+from assay.core.errors import InputError, MissingError, RunError
 from assay.load import Load, ask, clean, parse_url, prepare
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.load import hits_table
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay._errors import InputError, VoidError
+from assay.core.errors import InputError, VoidError
 from assay.load import Load, Promise, Summary, Target, find_limit, parse_promise
 from load_samples import NOTHING
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import servers
 
-from assay._errors import InputError, MissingError
+from assay.core.errors import InputError, MissingError
 from assay.load import Load, Summary, clean, parse_url, prepare, run_load
 from assay.load.summary import summary_lines
 from assay.native import Interval

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import servers
 
-from assay._errors import InputError, MissingError, RunError
+from assay.core.errors import InputError, MissingError, RunError
 from assay.load import Load, check, clean, parse_url, prepare, run_load
 from load_samples import run_enough
 

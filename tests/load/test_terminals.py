@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.load import Load, TpccReport, parse_url, run_load, serve
 
 ASSAY = Path(sys.executable).parent / "assay"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import servers
 
-from assay._errors import MissingError
+from assay.core.errors import MissingError
 from assay.load import Load, parse_url, prepare, run_load
 
 ASSAY = Path(sys.executable).parent / "assay"

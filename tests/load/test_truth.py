@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from assay._errors import InputError, MissingError
+from assay.core.errors import InputError, MissingError
 from assay.load import Load, parse_url, run_load, serve
 from load_samples import run_enough
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.load import Target, parse_url
 
 NOTHING: dict[str, str] = {}

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 import assay
-from assay._errors import CatalogueError, InputError
 from assay.cli import app
+from assay.core.errors import CatalogueError, InputError
 from assay.price import (
     Price,
     Priced,

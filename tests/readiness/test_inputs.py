@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.readiness.inputs import Inputs, gather, streams
 from assay.readiness.inputs.kinds import kind_of, language
 from readiness_kit import ar_bytes, cpio_bytes, deb_bytes, rpm_bytes, tar_bytes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import AlteredError, BundleError
+from assay.core.errors import AlteredError, BundleError
 from assay.record import Bundle, differences
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, made, scaled
 
 from assay.bench import Silent
+from assay.plan import SENTINEL
 from assay.record import Bundle
-from assay.study import SENTINEL
 from assay.targets import Measured
 from fakes import FACTS, FakeTarget
 

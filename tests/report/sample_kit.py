@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay._errors import VoidError
 from assay.bench import Silent, prepare, run
+from assay.core.errors import VoidError
 from assay.record import Bundle
 from assay.study import read
 from assay.targets import Measured

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from assay.bench import pilot_alone, prepare, run
 from assay.cli import app
 from assay.cli import pilot as command
-from assay.report import Plain, Terminal, pilot_lines
-from assay.report.pilot import pilot_sentence
-from assay.study import PilotedArm, PilotedCase, PlannedPilot
+from assay.cli.display.live import Plain, Terminal
+from assay.cli.display.pilot import pilot_lines, pilot_sentence
+from assay.plan import PilotedArm, PilotedCase, PlannedPilot
 from fakes import FACTS, FakeTarget
 
 

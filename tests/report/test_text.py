@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from assay._errors import VoidError
 from assay.bench import prepare, run
+from assay.cli.display.live import Plain, Terminal
+from assay.core.errors import VoidError
 from assay.record import Bundle, replayed
-from assay.report import Plain, Terminal, verdict_lines
+from assay.report import verdict_lines
 from assay.study import read
 from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
 

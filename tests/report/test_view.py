@@ -9,13 +9,13 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from report_samples import PLAIN, Made, failing, made
 
-from assay._errors import AlteredError
+from assay.core.errors import AlteredError
+from assay.plan.plan import PlannedCounters
 from assay.record import Bundle
 from assay.report import particulars
 from assay.report.latency import BEYOND, merge, quantiles
 from assay.report.samples import axis_scale, statuses
 from assay.report.view import banners, view
-from assay.study.plan import PlannedCounters
 from fakes import FakeTarget, histogram
 
 # verdict rows and effects

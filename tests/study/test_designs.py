@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from assay.study import Absent, Slot, arms, block_order, make_plan
+from assay.plan import Slot, block_order
+from assay.study import Absent, arms, make_plan
 from fakes import STUDY
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError, StudyError
+from assay.core.errors import InputError, StudyError
 from assay.study import arms, locate, read, shipped
 from fakes import STUDY
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import StudyError
+from assay.core.errors import StudyError
 from assay.study.read import read
 from study_kit import study_text
 

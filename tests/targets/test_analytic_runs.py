@@ -10,13 +10,13 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from assay import native
-from assay._digest import file_digest
-from assay._errors import InputError, MissingError, RunError
 from assay.changes import CATALOGUE
+from assay.core.digest import file_digest
+from assay.core.errors import InputError, MissingError, RunError
 from assay.targets import TARGETS, Launch, Measured
-from assay.targets.chdb import CHDB
-from assay.targets.served.adapter import Place
-from assay.targets.served.load import load_request, measured, unanswered
+from assay.targets.servers.framework.adapter import Place
+from assay.targets.servers.framework.load import load_request, measured, unanswered
+from assay.targets.wheels.chdb import CHDB
 from assay.workloads import WORKLOADS
 from served_kit import own_folders
 

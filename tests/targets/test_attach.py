@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from assay._errors import InputError, MissingError, RestoreError, RunError, StudyError
-from assay._journals import attached as journals
+from assay.core.errors import InputError, MissingError, RestoreError, RunError, StudyError
 from assay.load import ask
 from assay.study import read
 from assay.targets import TARGETS, Launch
-from assay.targets.served.attached_settings import Changed, abandoned
+from assay.targets.servers.framework.attached_settings import Changed, abandoned
+from assay.undo.places import attached as journals
 from assay.workloads import WORKLOADS
 from attach_kit import KINDS, Theirs, data_of, theirs
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from assay import _assayer, native
-from assay._errors import InputError, MissingError, RunError
+from assay import native
 from assay.changes import CATALOGUE
+from assay.core.errors import InputError, MissingError, RunError
 from assay.host import host_facts, limits
+from assay.native import process
 from assay.targets import TARGETS, Launch, Measured
 from assay.workloads import WORKLOADS
 
@@ -402,7 +403,7 @@ def test_the_facts_say_what_cannot_be_done_here() -> None:
 def test_a_missing_binary_lists_where_it_was_looked_for(monkeypatch) -> None:
     """One door, and it says where it knocked."""
     monkeypatch.setenv("ASSAYER", "/nowhere/assayer")
-    monkeypatch.setattr(_assayer, "NAME", "no-such-binary")
+    monkeypatch.setattr(process, "NAME", "no-such-binary")
     with pytest.raises(MissingError, match="/nowhere/assayer") as caught:
         native.find_assayer()
     assert "make install" in caught.value.next_step

@@ -18,17 +18,17 @@ from typing import Any
 
 import pytest
 
-from assay._errors import BundleError, MissingError, RunError
+from assay.core.errors import BundleError, MissingError, RunError
 from assay.study import read
 from assay.targets import TARGETS, Launch
-from assay.targets.mariadb import MARIADB
-from assay.targets.nginx import NGINX
-from assay.targets.postgresql import POSTGRESQL
-from assay.targets.redis import REDIS
-from assay.targets.served import server as server_module
-from assay.targets.served.adapter import Adapter, Program
-from assay.targets.served.process import free_port
-from assay.targets.served.target import ServedTarget
+from assay.targets.servers.framework import server as server_module
+from assay.targets.servers.framework.adapter import Adapter, Program
+from assay.targets.servers.framework.process import free_port
+from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.mariadb import MARIADB
+from assay.targets.servers.nginx import NGINX
+from assay.targets.servers.postgresql import POSTGRESQL
+from assay.targets.servers.redis import REDIS
 from assay.workloads import WORKLOADS
 from served_kit import left_in, servers_in, wait_for
 
@@ -435,7 +435,7 @@ def test_a_copy_goes_with_whoever_was_making_it(temporary: Path) -> None:
     """kill -9 before there is any server: its folder goes too."""
     owner = """
 import sys
-from assay.targets.owned import own_folder
+from assay.targets.private_folder import own_folder
 with own_folder("redis") as (made, _):
     (made / "data").mkdir()
     print(made, flush=True)

@@ -20,16 +20,16 @@ from typing import Any
 
 import pytest
 
-from assay._errors import MissingError, RunError
 from assay.changes import CATALOGUE, generic_change
+from assay.core.errors import MissingError, RunError
 from assay.load import ask as ask_url
 from assay.targets import TARGETS, Launch
-from assay.targets import duckdb as duckdb_module
-from assay.targets.chdb import CHDB
-from assay.targets.duckdb import DUCKDB
-from assay.targets.libraries import wheel
-from assay.targets.libraries.wheel import SERVE, LibraryAdapter, Wheel
-from assay.targets.served.server import Started
+from assay.targets.servers.framework.server import Started
+from assay.targets.wheels import duckdb as duckdb_module
+from assay.targets.wheels import wheel
+from assay.targets.wheels.chdb import CHDB
+from assay.targets.wheels.duckdb import DUCKDB
+from assay.targets.wheels.wheel import SERVE, LibraryAdapter, Wheel
 from served_kit import own_folders
 from shim_client import Client, Refused, rows_of
 from sql_kit import make, running

@@ -15,17 +15,17 @@ from typing import Any
 import psutil
 import pytest
 
-from assay._errors import InputError
 from assay.bench.builds import with_builds
 from assay.builds import RECIPES
 from assay.builds.nginx import FUNCTIONS
 from assay.changes import CATALOGUE, applied_values
+from assay.core.errors import InputError
 from assay.load import Load, parse_url, run_load
 from assay.study import Arm, read
 from assay.targets import TARGETS
-from assay.targets.nginx import NGINX, SETTINGS, shown, stub_status
-from assay.targets.nginx_file import configuration, parsed
-from assay.targets.nginx_probes import Probes, slow_paths
+from assay.targets.servers.nginx import NGINX, SETTINGS, shown, stub_status
+from assay.targets.servers.nginx_file import configuration, parsed
+from assay.targets.servers.nginx_probes import Probes, slow_paths
 from assay.workloads import WORKLOADS
 from nginx_driver import DEFAULTS, Running, running, with_defaults
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import MissingError, RunError
 from assay.changes import CATALOGUE
-from assay.targets.redis import REDIS
-from assay.targets.served.target import ServedTarget
+from assay.core.errors import MissingError, RunError
+from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.redis import REDIS
 from served_kit import KEYS, Forgetful, Unread, launch, own_folders, redis, servers_in
 
 __all__ = ["own_folders"]

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from assay._digest import file_digest
-from assay._errors import AssayError, MissingError, RunError
 from assay.changes import CATALOGUE
+from assay.core.digest import file_digest
+from assay.core.errors import AssayError, MissingError, RunError
 from assay.targets import TARGETS
-from assay.targets.rocksdb import ROCKSDB
-from assay.targets.stored.kind import find
-from assay.targets.stored.target import StoredTarget
+from assay.targets.stores.framework.store import find
+from assay.targets.stores.framework.target import StoredTarget
+from assay.targets.stores.rocksdb import ROCKSDB
 from served_kit import own_folders
 from store_kit import stored_launch
 

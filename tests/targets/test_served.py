@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import MissingError, RunError, StudyError
+from assay.core.errors import MissingError, RunError, StudyError
 from assay.study import read
-from assay.targets.redis import Redis
-from assay.targets.served import server as server_module
-from assay.targets.served.adapter import Program
-from assay.targets.served.process import Process, free_port
-from assay.targets.served.store import cache, copy, key, prepared
-from assay.targets.served.target import ServedTarget
+from assay.targets.servers.framework import server as server_module
+from assay.targets.servers.framework.adapter import Program
+from assay.targets.servers.framework.data import cache, copy, key, prepared
+from assay.targets.servers.framework.process import Process, free_port
+from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.redis import Redis
 from served_kit import launch, left_in, own_folders, redis, servers_in, wait_for
 
 __all__ = ["own_folders"]
@@ -82,7 +82,7 @@ def test_a_server_and_its_children_end_with_whoever_started_them(own_folders: Pa
     owner = f"""
 import sys
 from pathlib import Path
-from assay.targets.served.process import Process
+from assay.targets.servers.framework.process import Process
 folder = Path({str(folder)!r})
 process = Process(["sh", "-c", "sleep 600 & echo $! > child; sleep 600"], folder, folder / "log")
 print(process.pid, flush=True)

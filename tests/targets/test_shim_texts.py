@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from assay.targets.libraries.shim import texts, wire
+from assay.targets.wheels.shim import texts, wire
 
 
 def framed(kind: bytes, body: bytes) -> bytes:

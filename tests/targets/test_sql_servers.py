@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from assay._errors import RunError
 from assay.changes import CATALOGUE
+from assay.core.errors import RunError
 from assay.load import Load, check, parse_url, prepare, run_load
 from assay.targets import TARGETS, Launch
-from assay.targets.mariadb import BASE as MARIADB_BASE
-from assay.targets.mariadb import MARIADB
-from assay.targets.postgresql import BASE as POSTGRESQL_BASE
-from assay.targets.postgresql import POSTGRESQL
-from assay.targets.served.adapter import Adapter
-from assay.targets.served.server import Started
+from assay.targets.servers.framework.adapter import Adapter
+from assay.targets.servers.framework.server import Started
+from assay.targets.servers.mariadb import BASE as MARIADB_BASE
+from assay.targets.servers.mariadb import MARIADB
+from assay.targets.servers.postgresql import BASE as POSTGRESQL_BASE
+from assay.targets.servers.postgresql import POSTGRESQL
 from sql_kit import make, running
 
 BASES = {"mariadb": MARIADB_BASE, "postgresql": POSTGRESQL_BASE}

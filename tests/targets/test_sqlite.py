@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import AssayError
 from assay.changes import CATALOGUE
+from assay.core.errors import AssayError
 from assay.targets import TARGETS
-from assay.targets.sqlite import SQLITE, _meaning
-from assay.targets.stored.target import StoredTarget
+from assay.targets.stores.framework.target import StoredTarget
+from assay.targets.stores.sqlite import SQLITE, _meaning
 from served_kit import own_folders
 from store_kit import stored_launch
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from assay import native
-from assay._digest import file_digest
-from assay._errors import InputError, MissingError, RunError
 from assay.changes.witness import Executable
-from assay.targets.embedded import process_evidence
-from assay.targets.served.target import AnySetting
-from assay.targets.stored import server as stored_server
+from assay.core.digest import file_digest
+from assay.core.errors import InputError, MissingError, RunError
+from assay.targets.native.embedded import process_evidence
+from assay.targets.servers.framework.target import AnySetting
+from assay.targets.stores.framework import server as stored_server
 from served_kit import left_in, own_folders
 from store_kit import Pretended, shared_library
 
@@ -277,7 +277,7 @@ import sys, time
 from dataclasses import replace
 from pathlib import Path
 from store_kit import Shelf, stored_launch
-from assay.targets.stored.target import StoredTarget
+from assay.targets.stores.framework.target import StoredTarget
 server = StoredTarget(Shelf()).start(stored_launch(library=sys.argv[1]), Path(sys.argv[2]))
 server.read_back()
 print(server._session.process.pid, flush=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from assay._errors import InputError
 from assay.changes import CATALOGUE, generic_change
+from assay.core.errors import InputError
 from assay.study import read
 from assay.targets import TARGETS, Launch, Measured
-from assay.targets.redis import REDIS
-from assay.targets.served.target import ServedTarget
-from assay.targets.valkey import VALKEY, FromWheel, Valkey
+from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.redis import REDIS
+from assay.targets.servers.valkey import VALKEY, FromWheel, Valkey
 from served_kit import KEYS, Unread, launch, own_folders, redis
 
 __all__ = ["own_folders"]

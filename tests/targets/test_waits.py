@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from assay._errors import MissingError, RunError, StudyError
 from assay.changes import CATALOGUE
+from assay.core.errors import MissingError, RunError, StudyError
 from assay.study import read
 from assay.targets import TARGETS, Launch, Measured
-from assay.targets.mariadb import MARIADB
-from assay.targets.nginx import NGINX
-from assay.targets.postgresql import POSTGRESQL
-from assay.targets.postgresql_waits import Sampler
+from assay.targets.servers.mariadb import MARIADB
+from assay.targets.servers.nginx import NGINX
+from assay.targets.servers.postgresql import POSTGRESQL
+from assay.targets.servers.postgresql_waits import Sampler
 from assay.workloads import WORKLOADS
 
 HOT = {"tables": 1, "table_size": 100, "distribution": "special"}

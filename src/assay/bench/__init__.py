@@ -2,8 +2,8 @@
 
 from assay.bench.life import Clocks
 from assay.bench.pilot import pilot, pilot_alone, require_no_pilot
+from assay.bench.progress import Silent, Watcher
 from assay.bench.study_run import prepare, run
-from assay.bench.watch import Silent, Watcher
 
 __all__ = [
     "Clocks",

@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay._digest import file_digest
-from assay._errors import BundleError, MissingError
 from assay.builds import RECIPES, Recipe
 from assay.changes import Level, image_of
 from assay.changes.witness import Every, Executable
-from assay.study import Absent, Factor, Plan, PlannedBuild, PlannedServer, Study, planned_builds
+from assay.core.digest import file_digest
+from assay.core.errors import BundleError, MissingError
+from assay.plan import Plan, PlannedBuild, PlannedServer
+from assay.study import Absent, Factor, Study, planned_builds
 from assay.targets import Target
-from assay.targets.served.target import ServedTarget
+from assay.targets.servers.framework.target import ServedTarget
 
 
 def with_builds(study: Study, recipes: Mapping[str, Recipe] = RECIPES) -> Study:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.stats.latency import SATURATED
 from assay.targets import Measured
-from assay.verdict.latency import SATURATED
 
 BUSIEST_CLIENT = 0.80
 """A client thread busier than this, while the server idles, was the limit."""

@@ -12,20 +12,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from assay._errors import AssayError, MissingError, RestoreError
-from assay._interrupt import heard, held_off
-from assay.host.transaction import (
-    Plan,
-    Status,
-    apply,
-    forget,
-    has_value,
-    roll_back,
-    value_item,
-)
+from assay.core.errors import AssayError, MissingError, RestoreError
+from assay.core.interrupt import heard, held_off
+from assay.host.transaction import Plan, Status, apply, forget, has_value, roll_back, value_item
 from assay.host.transaction.journal import journals
 from assay.host.transaction.run import check
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 
 HOST = Tree()
 LET_GO_S = 10.0

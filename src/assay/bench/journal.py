@@ -14,8 +14,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from assay._errors import RestoreError, RunError
 from assay.changes import Command
+from assay.core.errors import RestoreError, RunError
 
 PATIENCE_S = 120.0
 

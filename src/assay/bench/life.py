@@ -14,20 +14,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay._errors import AssayError, RunError
-from assay.bench.counting import Uncounted, beside
+from assay.bench.counters import Uncounted, beside
+from assay.bench.environment import surrounded
 from assay.bench.guard import FOREIGN_CPUS, void_reason
 from assay.bench.host_values import HOST
 from assay.bench.journal import Journal, witness
 from assay.bench.profiling import Unprofiled, profiled
-from assay.bench.surroundings import surrounded
 from assay.changes import Application, applied_values
+from assay.core.errors import AssayError, RunError
+from assay.core.metrics import COUNTED, metric
 from assay.counters import Asked
 from assay.host import wait_until_quiet
-from assay.host.tree import Tree
-from assay.metrics import COUNTED, metric
+from assay.linux.tree import Tree
+from assay.plan import PlannedProfile, workload_seed
 from assay.record import RunProfile, RunRecord, Step, WitnessRecord
-from assay.study import Arm, PlannedProfile, Study, workload_seed
+from assay.study import Arm, Study
 from assay.targets import Launch, Measured, OnInterval, Server, Target
 
 

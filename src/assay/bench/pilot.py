@@ -24,34 +24,19 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
-from assay._errors import BundleError, InputError, RunError, VoidError
-from assay._interrupt import stop_if_asked
-from assay._units import format_duration
+from assay.bench.environment import surrounded
 from assay.bench.guard import void_reason
 from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, started
 from assay.bench.preflight import fit
-from assay.bench.surroundings import surrounded
-from assay.bench.watch import Silent, Watcher
+from assay.bench.progress import Silent, Watcher
+from assay.core.errors import BundleError, InputError, RunError, VoidError
+from assay.core.interrupt import stop_if_asked
+from assay.core.units import format_duration
+from assay.plan import PilotedArm, PilotedCase, PlannedPilot, Slot, block_order, workload_seed
 from assay.record.replay import MAX_ATTEMPTS
-from assay.study import (
-    AUTO_TIMES,
-    Arm,
-    Case,
-    PilotedArm,
-    PilotedCase,
-    PlannedPilot,
-    Slot,
-    Study,
-    arms,
-    block_order,
-    least_runs,
-    workload_seed,
-)
-from assay.study.pilot import LEAST_S, RUNS, SHARE, pilot_cost_s, piloted_arms
-from assay.targets import TARGETS, Measured, Target
-from assay.verdict.latency import latency_count, requests_needed
-from assay.verdict.warmup import (
+from assay.stats.latency import latency_count, requests_needed
+from assay.stats.warmup import (
     LEAST_WINDOWS,
     between_variance,
     drift,
@@ -61,6 +46,9 @@ from assay.verdict.warmup import (
     run_windows,
     warmup_seconds,
 )
+from assay.study import AUTO_TIMES, Arm, Case, Study, arms, least_runs
+from assay.study.pilot import LEAST_S, RUNS, SHARE, pilot_cost_s, piloted_arms
+from assay.targets import TARGETS, Measured, Target
 
 LENGTH_S = 2.0
 """The length of a first pilot's runs, where the budget and the study's own window allow it."""

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay._errors import MissingError
+from assay.core.errors import MissingError
 from assay.host import steering
-from assay.host.cpus import as_list, listed, online
-from assay.host.tree import Tree
+from assay.linux.cpus import as_list, listed, online
+from assay.linux.tree import Tree
 
 ON_NODE = 0.9
 """The share of a server's own memory that must be where it was bound to."""

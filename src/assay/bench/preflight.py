@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from assay._errors import InputError, MissingError
 from assay.bench.builds import with_builds
-from assay.bench.surroundings import check_surroundings
+from assay.bench.environment import check_surroundings
 from assay.builds import RECIPES, Recipe
 from assay.changes import lacking
+from assay.core.errors import InputError, MissingError
+from assay.core.metrics import COUNTED, GROUPS_OF
 from assay.counters import asked, probe, why_absent
-from assay.host.network import Pair, made
-from assay.metrics import COUNTED, GROUPS_OF
-from assay.study import BASELINE, Absent, Arm, Factor, Study, arms
+from assay.host.namespaces import Pair, made
+from assay.plan import BASELINE
+from assay.study import Absent, Arm, Factor, Study, arms
 from assay.targets import Target
 
 

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from assay.counters import Profiling, profilable
-from assay.counters.profiling import HZ
+from assay.counters.profiler import HZ
+from assay.plan import PlannedProfile
 from assay.record import ProfiledFunction, ProfiledStack, RunProfile
-from assay.study import PlannedProfile, Study
+from assay.study import Study
 from assay.targets import OnInterval, Server
-from assay.targets.served.attach import Attachment
+from assay.targets.servers.framework.attachment import Attachment
 
 
 def planned_profile(study: Study, facts: Mapping[str, Any]) -> PlannedProfile | None:

@@ -13,9 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from assay._digest import digest
-from assay._errors import BundleError, InputError, MissingError, VoidError
-from assay._interrupt import stop_if_asked
 from assay.bench.builds import as_planned, require_same_servers, servers_of
 from assay.bench.host_values import HOST
 from assay.bench.journal import Journal
@@ -23,9 +20,12 @@ from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
 from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
 from assay.bench.profiling import planned_profile
-from assay.bench.watch import Silent, Watcher
+from assay.bench.progress import Silent, Watcher
+from assay.core.digest import digest
+from assay.core.errors import BundleError, InputError, MissingError, VoidError
+from assay.core.interrupt import stop_if_asked
 from assay.counters import asked
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
 from assay.study import Absent, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target

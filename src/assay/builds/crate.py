@@ -15,11 +15,11 @@ import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
-from assay._digest import file_digest
-from assay._errors import InputError, MissingError
 from assay.builds import tools
-from assay.builds.kept import cache, keep
 from assay.builds.source import ABOUT, Source
+from assay.core.cache import cache, keep
+from assay.core.digest import file_digest
+from assay.core.errors import InputError, MissingError
 
 STEP = "check the network and cargo's configuration, or give the crate's file"
 

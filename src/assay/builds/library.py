@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 
 X86_64, AARCH64 = 62, 183
 """Machines, as ELF numbers them."""

@@ -22,12 +22,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from assay import native
-from assay._digest import canonical, digest, file_digest
-from assay._errors import InputError, MissingError
 from assay.builds import source, tools
-from assay.builds.kept import cache, keep
 from assay.builds.recipe import Built
 from assay.builds.source import Source
+from assay.core.cache import cache, keep
+from assay.core.digest import canonical, digest, file_digest
+from assay.core.errors import InputError, MissingError
 
 PACKAGE = "nginx"
 SOURCE_VARIABLE = "ASSAY_NGINX_SOURCE"

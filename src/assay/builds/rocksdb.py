@@ -24,14 +24,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from assay import native
-from assay._digest import canonical, digest, file_digest
-from assay._errors import InputError, MissingError
 from assay.builds import crate, source, tools
-from assay.builds.kept import cache, keep, turn
+from assay.builds.compile import make
 from assay.builds.library import Library
-from assay.builds.making import make
 from assay.builds.recipe import Built
 from assay.builds.source import Source
+from assay.core.cache import cache, keep, turn
+from assay.core.digest import canonical, digest, file_digest
+from assay.core.errors import InputError, MissingError
 
 CRATE, VERSION = "librocksdb-sys", "0.19.0"
 SOURCE_VARIABLE = "ASSAY_ROCKSDB_SOURCE"

@@ -17,10 +17,10 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from assay._digest import file_digest
-from assay._errors import InputError, MissingError
 from assay.builds import tools
-from assay.builds.kept import cache, keep
+from assay.core.cache import cache, keep
+from assay.core.digest import file_digest
+from assay.core.errors import InputError, MissingError
 
 MOST_MEMBERS = 50_000
 MOST_BYTES = 1 << 30

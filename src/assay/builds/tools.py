@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay._errors import MissingError
+from assay.core.errors import MissingError
 
 PACKAGES = {
     "cc": "gcc libc6-dev",

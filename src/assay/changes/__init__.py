@@ -2,18 +2,14 @@
 
 from assay.changes.catalogue import CATALOGUE, find
 from assay.changes.declaration import (
-    EFFORTS,
     HTM,
     NUMA,
-    OPPOSITE,
     THP_ALWAYS,
     Application,
     Build,
     Change,
     Command,
-    Direction,
     Dose,
-    Effort,
     Level,
     Prediction,
     lacking,
@@ -23,19 +19,15 @@ from assay.changes.witness import Evidence, Held, Witness
 
 __all__ = [
     "CATALOGUE",
-    "EFFORTS",
     "GENERIC",
     "HTM",
     "NUMA",
-    "OPPOSITE",
     "THP_ALWAYS",
     "Application",
     "Build",
     "Change",
     "Command",
-    "Direction",
     "Dose",
-    "Effort",
     "Evidence",
     "Held",
     "Level",

@@ -9,8 +9,8 @@ ClickHouse reads a MergeTree by its granules whatever `max_block_size` says.
 
 from __future__ import annotations
 
+from assay.changes.builders import number, part
 from assay.changes.declaration import Dose
-from assay.changes.making import number, part
 from assay.changes.signature import falls, stays
 from assay.changes.witness import Counted, ReadBack
 

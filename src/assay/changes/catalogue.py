@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from assay._parameters import nearest
 from assay.changes.analytic import ANALYTIC_CHANGES
 from assay.changes.declaration import Change
 from assay.changes.engine import ENGINE_CHANGES
@@ -22,6 +21,7 @@ from assay.changes.postgresql import POSTGRESQL_CHANGES
 from assay.changes.redis import REDIS_CHANGES
 from assay.changes.rocksdb import ROCKSDB_CHANGES
 from assay.changes.sqlite import SQLITE_CHANGES
+from assay.core.parameters import nearest
 
 _SERVERS = (
     *REDIS_CHANGES,

@@ -10,22 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
-from assay._parameters import nearest
-from assay._units import parse_size
 from assay.builds import Built
 from assay.changes.witness import Witness
-
-Effort = Literal["A", "B", "C", "D", "E", "F"]
-EFFORTS: dict[str, str] = {
-    "A": "trivial: one switch, fits everywhere",
-    "B": "simple: a setting, no change of schema or code",
-    "C": "moderate: tuned for each environment",
-    "D": "a project of its own",
-    "E": "the application is rewritten",
-    "F": "new hardware",
-}
+from assay.core.parameters import nearest
+from assay.core.terms import OPPOSITE, Direction, Effort
+from assay.core.units import parse_size
 
 
 @dataclass(frozen=True)
@@ -154,10 +145,6 @@ class Dose:
     unit: str
     per_operation: bool = True
     may_lack: bool = False
-
-
-Direction = Literal["up", "down", "same"]
-OPPOSITE: Mapping[str, Direction] = {"up": "down", "down": "up", "same": "same"}
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,12 @@ studies them: TSX A, SNAP and LLDC B, LFB C, IMRS and HCB D, MVCC E.
 
 from __future__ import annotations
 
+from assay.changes.builders import ARM, BOTH, ENGINE, X86, number, part
 from assay.changes.declaration import HTM, Application, Change, Dose, Level
 from assay.changes.functions import CACHES, CONTROLS, INDEXES, LOGS, PLANS
-from assay.changes.making import ARM, BOTH, ENGINE, X86, number, part
 from assay.changes.signature import counted, falls, rises, stays
-from assay.changes.witness import (
-    Counted,
-    Every,
-    Expected,
-    Functions,
-    HugePages,
-    ReadBack,
-    Repeated,
-)
-from assay.metrics import INSTRUCTIONS
+from assay.changes.witness import Counted, Every, Expected, Functions, HugePages, ReadBack, Repeated
+from assay.core.metrics import INSTRUCTIONS
 
 ROWS = frozenset({"ycsb", "tpcc", "trade-desk"})
 LOCKED = ROWS | {"lock"}

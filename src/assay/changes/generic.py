@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay._digest import file_digest
-from assay.changes.declaration import Application, Change, Command, Effort, Level
+from assay.changes.declaration import Application, Change, Command, Level
 from assay.changes.witness import CommandSays, Environ, Executable, HostShows, ReadBack, Witness
+from assay.core.digest import file_digest
+from assay.core.terms import Effort
 
 GENERIC = {
     "setting": "any setting of the target, by its own name; a level may be a table of settings",

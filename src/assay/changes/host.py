@@ -13,7 +13,7 @@ from types import MappingProxyType
 from assay.changes.declaration import NUMA, Application, Change, Dose, Level, Signature
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Environ, Every, HostShows, OfKeys, PageKinds, ReadBack
-from assay.metrics import INSTRUCTIONS
+from assay.core.metrics import INSTRUCTIONS
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 SHMEM = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"

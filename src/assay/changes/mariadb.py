@@ -7,8 +7,8 @@ which cost something themselves (`mariadb.performance_schema`), and so are off.
 
 from __future__ import annotations
 
+from assay.changes.builders import number, part, size
 from assay.changes.declaration import Dose
-from assay.changes.making import number, part, size
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Every, ReadBack, ServerHugePages
 

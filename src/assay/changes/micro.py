@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.changes.builders import ARM, MICRO, X86, number, part
 from assay.changes.declaration import Dose
 from assay.changes.functions import (
     ALIGNMENTS,
@@ -15,7 +16,6 @@ from assay.changes.functions import (
     STRIDES,
     TIMERS,
 )
-from assay.changes.making import ARM, MICRO, X86, number, part
 from assay.changes.signature import falls, stays
 from assay.changes.witness import Functions, ReadBack
 

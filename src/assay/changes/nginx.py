@@ -7,8 +7,8 @@ a lock before every proxied request, so that without it no level of `pause` can 
 from __future__ import annotations
 
 from assay.builds.nginx import COUNTED, FUNCTIONS, holds
+from assay.changes.builders import ARM, X86, number, part
 from assay.changes.declaration import Application, Build, Change, Dose, Level
-from assay.changes.making import ARM, X86, number, part
 from assay.changes.signature import falls, rises
 from assay.changes.witness import Expected, Functions, ReadBack
 

@@ -6,8 +6,8 @@ and no setting of spinning.
 
 from __future__ import annotations
 
+from assay.changes.builders import number, part, size
 from assay.changes.declaration import Application, Change, Dose, Level
-from assay.changes.making import number, part, size
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Counted, Every, ReadBack, ServerHugePages
 

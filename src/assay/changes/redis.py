@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from assay.changes.builders import levels, part
 from assay.changes.declaration import THP_ALWAYS, Application, Change, Dose, Level
-from assay.changes.making import levels, part
 from assay.changes.signature import falls, rises
 from assay.changes.witness import Counted, Every, ProcessShows, ReadBack
 

@@ -11,18 +11,10 @@ from __future__ import annotations
 import platform
 from types import MappingProxyType
 
+from assay.changes.builders import X86, number, part
 from assay.changes.declaration import Application, Build, Change, Dose, Level
-from assay.changes.making import X86, number, part
 from assay.changes.signature import counted, falls, rises, stays
-from assay.changes.witness import (
-    Counted,
-    Every,
-    Expected,
-    Functions,
-    LogSays,
-    PagesShow,
-    ReadBack,
-)
+from assay.changes.witness import Counted, Every, Expected, Functions, LogSays, PagesShow, ReadBack
 
 ROCKSDB = frozenset({"rocksdb"})
 SWITCH = {"off": False, "on": True}

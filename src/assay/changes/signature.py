@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.changes.declaration import Prediction, Signature
-from assay.metrics import COUNTED
+from assay.core.metrics import COUNTED
 
 
 def rises(*metrics: str) -> Signature:

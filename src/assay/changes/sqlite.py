@@ -7,8 +7,8 @@ the nearest to several versions of a row: readers and the writer do not wait for
 
 from __future__ import annotations
 
+from assay.changes.builders import number, part, size
 from assay.changes.declaration import Dose
-from assay.changes.making import number, part, size
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import ReadBack
 

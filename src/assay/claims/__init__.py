@@ -5,7 +5,7 @@ expressions over them (`expression`), and a claim file (`file`) holds only evide
 whether one holds is found (`auditing`), never written down.
 """
 
-from assay.claims.auditing import audit, audit_claim, read_claims, shipped_claims
+from assay.claims.audit import audit, audit_claim, read_claims, shipped_claims
 from assay.claims.file import read_claim
 from assay.claims.power import critique, smallest_visible
 from assay.claims.result import Audited, AuditedRow, Result

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from assay._parameters import nearest
 from assay.claims.interval import ONE, ZERO, Interval
 from assay.claims.units import NUMBER, Unit
+from assay.core.parameters import nearest
 
 POWER_MOST = 8
 FUNCTIONS = ("sum", "mean", "min", "max")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay._document import Document, Path, parse
-from assay._errors import ClaimError, Problem
-from assay._fields import Fields
-from assay._units import parse_percent
 from assay.claims.cells import BETTER, Evidence
 from assay.claims.expression import Node
 from assay.claims.model import Claim, Comparison, Protocol, Statement, Table
 from assay.claims.printed import Printed, read_printed
+from assay.core.document import Document, Path, parse
+from assay.core.errors import ClaimError, Problem
+from assay.core.fields import Fields
+from assay.core.units import parse_percent
 
 COMPARED = ("gain", "reduction", "saving", "percent", "times", "points", "same")
 """Kinds that hold `of` against `over`."""

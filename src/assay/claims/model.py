@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from assay._document import Document, Path
 from assay.claims.expression import Ground, Node, Quantity, leaf
 from assay.claims.interval import ZERO
 from assay.claims.printed import Printed
+from assay.core.document import Document, Path
 
 Better = Literal["higher", "lower"]
 

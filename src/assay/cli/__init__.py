@@ -7,8 +7,9 @@ from pathlib import Path
 
 import typer
 
-from assay import _interrupt, _journals
 from assay.cli._commands import COMMANDS, Commands
+from assay.core import interrupt
+from assay.undo import places
 
 __all__ = ["COMMANDS", "app", "main"]
 
@@ -42,7 +43,7 @@ def _put_in_order(
 ) -> None:
     """What a killed `assay` left of its changes to this host or a running server is taken back
     first; where that fails it is said, and tried again next time."""
-    if any(Path(_journals.TRANSACTIONS).glob("*")) or any(_journals.attached().glob("*.json")):
+    if any(Path(places.TRANSACTIONS).glob("*")) or any(places.attached().glob("*.json")):
         from assay.cli._recovery import take_back
 
         take_back()
@@ -50,7 +51,7 @@ def _put_in_order(
 
 def main() -> None:
     """The `assay` command."""
-    _interrupt.listen()
+    interrupt.listen()
     # Looking through all installed packages for plugins takes longer than most answers.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     app(prog_name="assay")

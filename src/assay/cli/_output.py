@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from assay._errors import AssayError, ExitCode
+from assay.core.errors import AssayError, ExitCode
 from assay.report.line import Line
 
 if (

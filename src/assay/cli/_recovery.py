@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from assay._errors import AssayError
 from assay.cli._output import complain, story
+from assay.core.errors import AssayError
 from assay.host.transaction.run import recover
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 from assay.targets import TARGETS
-from assay.targets.served.attached_settings import restore_abandoned
-from assay.targets.served.target import ServedTarget
+from assay.targets.servers.framework.attached_settings import restore_abandoned
+from assay.targets.servers.framework.target import ServedTarget
 
 
 def take_back() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from assay._errors import ExitCode
 from assay.claims import audit
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json, tell_tables
+from assay.core.errors import ExitCode
 from assay.report import Line
 from assay.report.audited import audit_tables, counted
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import typer
 
-from assay._errors import DataError, ExitCode
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
-from assay.metrics import Better
+from assay.cli.display.waiting import Waiting
+from assay.core.errors import DataError, ExitCode
+from assay.core.metrics import Better
 from assay.report.decided import decision_lines, warning_lines
-from assay.report.waiting import Waiting
-from assay.verdict import Decision, decide
-from assay.verdict.defaults import BASELINE, default_baseline
-from assay.verdict.defaults import directions as directions_of
-from assay.verdict.table_file import read_files
+from assay.stats import Decision, decide
+from assay.stats.defaults import BASELINE, default_baseline
+from assay.stats.defaults import directions as directions_of
+from assay.stats.run_file import read_files
 
 
 @guarded

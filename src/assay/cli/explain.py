@@ -7,9 +7,10 @@ from pathlib import Path
 import typer
 from pydantic import TypeAdapter
 
-from assay._errors import ExitCode
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
-from assay.explain import Everything, everything, explain
+from assay.core.errors import ExitCode
+from assay.explain import Everything, explain
+from assay.explain.study_explanation import everything
 from assay.record import Bundle
 from assay.report import profile_lines
 from assay.report.explained import explanation_lines

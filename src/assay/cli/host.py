@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
-from assay._errors import ExitCode, MissingError
 from assay.cli import host_change, host_check, host_size
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.core.errors import ExitCode, MissingError
 from assay.counters import GROUPS, asked, callgrind, probe, profilable
 from assay.host import host_facts, limits
 from assay.report import Line

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode, InputError
-from assay._units import parse_duration, parse_size
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
-from assay.host.check import View, findings
-from assay.host.persist import boot, persistent
-from assay.host.persist import memlock as memlock_item
+from assay.core.errors import ExitCode, InputError
+from assay.core.units import parse_duration, parse_size
+from assay.host.persistence import boot, persistent
+from assay.host.persistence import memlock as memlock_item
+from assay.host.rules import View, findings
 from assay.host.transaction import (
     Item,
     Plan,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode, InputError
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
-from assay.host.check import Finding, View, findings, not_judged
+from assay.core.errors import ExitCode, InputError
+from assay.host.rules import Finding, View, findings, not_judged
 from assay.host.transaction import tree_at
 from assay.report import Line
 

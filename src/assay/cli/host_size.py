@@ -7,15 +7,15 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode, InputError
-from assay._units import parse_percent, parse_size
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
-from assay.host.check import View
-from assay.host.check.view import Pool
+from assay.core.errors import ExitCode, InputError
+from assay.core.units import parse_percent, parse_size
+from assay.host.rules import View
 from assay.host.sizing import Figure, Need, fits, in_use, missing
 from assay.host.transaction import tree_at
+from assay.host.view import Pool
 from assay.report import Line
-from assay.targets.own_figure import figure_at, figure_of
+from assay.targets.servers.memory_figure import figure_at, figure_of
 
 ROOT_OPTION = typer.Option(
     Path("/"), "--root", help="A folder that stands for the host: everything is read below it."

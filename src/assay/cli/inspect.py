@@ -7,16 +7,9 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode, InputError
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
-from assay.readiness import (
-    Inspection,
-    Machine,
-    as_json,
-    inspect,
-    machine_from,
-    saved_machine,
-)
+from assay.core.errors import ExitCode, InputError
+from assay.readiness import Inspection, Machine, as_json, inspect, machine_from, saved_machine
 from assay.readiness import baseline as baselines
 from assay.report.inspection import finding_pages, inspection_lines
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import typer
 
-from assay._errors import ExitCode, InputError
-from assay._parameters import Parameter, by_name, nearest
 from assay.changes import CATALOGUE, GENERIC
 from assay.claims import shipped_claims
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.core.errors import ExitCode, InputError
+from assay.core.parameters import Parameter, by_name, nearest
 from assay.price import shipped_prices
 from assay.report import Line
 from assay.study import shipped
 from assay.targets import TARGETS, Target
-from assay.targets.served.attach import ATTACH
-from assay.targets.served.load import CLIENT
-from assay.targets.served.target import AnySetting, ServedTarget
-from assay.targets.stored.target import StoredTarget
+from assay.targets.servers.framework.attachment import ATTACH
+from assay.targets.servers.framework.load import CLIENT
+from assay.targets.servers.framework.target import AnySetting, ServedTarget
+from assay.targets.stores.framework.target import StoredTarget
 from assay.workloads import WORKLOADS
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import typer
 
-from assay._errors import ExitCode, InputError, RunError
-from assay._units import format_quantity, parse_duration
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.core.errors import ExitCode, InputError, RunError
+from assay.core.units import format_quantity, parse_duration
 from assay.load import (
     Load,
     TpccReport,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode, InputError
-from assay._parameters import nearest
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.core.errors import ExitCode, InputError
+from assay.core.parameters import nearest
 from assay.counters import Model, model_here, models, recording
 from assay.report.counted import recording_lines
 

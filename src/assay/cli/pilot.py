@@ -6,13 +6,13 @@ import os
 
 import typer
 
-from assay._errors import ExitCode
 from assay.bench import pilot_alone
-from assay.cli._building import building, say_builds
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.cli.display.builds import building, say_builds
+from assay.cli.display.pilot import pilot_lines
 from assay.cli.run import SET_OPTION, overrides_of, watcher_of
+from assay.core.errors import ExitCode
 from assay.host import host_facts
-from assay.report import pilot_lines
 from assay.study import locate, read
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.core.errors import ExitCode
 from assay.price import find_price, of_arms, of_bundles, prices, worth
 from assay.record import Bundle
 from assay.report.priced import worth_lines

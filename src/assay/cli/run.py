@@ -8,15 +8,16 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from assay._errors import ExitCode, InputError
 from assay.api import default_folder
 from assay.bench import Watcher, prepare, require_no_pilot, run
-from assay.cli._building import building, say_builds
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.cli.display.builds import building, say_builds
+from assay.cli.display.live import Plain, Terminal
+from assay.core.errors import ExitCode, InputError
 from assay.explain import explain
 from assay.host import host_facts, limits
 from assay.record import Bundle
-from assay.report import Plain, Terminal, profile_lines, verdict_lines
+from assay.report import profile_lines, verdict_lines
 from assay.report.html import report_html
 from assay.study import locate, read
 

@@ -6,9 +6,9 @@ import signal
 
 import typer
 
-from assay._errors import ExitCode, InputError
-from assay._units import parse_duration
 from assay.cli._output import guarded, story, tell
+from assay.core.errors import ExitCode, InputError
+from assay.core.units import parse_duration
 from assay.load.serve import SCHEMES, STAND_IN, serve
 from assay.report import Line
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode, InputError
-from assay._parameters import nearest
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.core.errors import ExitCode, InputError
+from assay.core.parameters import nearest
 from assay.explain import explain
 from assay.record import Bundle, RunRecord
 from assay.report import profile_lines, sysmon_lines, verdict_lines

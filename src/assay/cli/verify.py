@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from assay._errors import ExitCode
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.core.errors import ExitCode
 from assay.record import Bundle, differences
 from assay.report import Line
 

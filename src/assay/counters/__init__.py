@@ -5,8 +5,8 @@ from assay.counters.derived import Figure, figures
 from assay.counters.groups import GROUPS, Asked, Group, asked, group_of, why_absent
 from assay.counters.models import Model, model_here, model_of, models
 from assay.counters.perf_stat import Count, read_perf_stat, totals
-from assay.counters.profiling import Possible, Profiling, profilable
-from assay.counters.recorded import Recording, recording
+from assay.counters.profiler import Possible, Profiling, profilable
+from assay.counters.recording import Recording, recording
 from assay.counters.window import Counted, Counting, probe
 
 __all__ = [

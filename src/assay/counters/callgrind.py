@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay._errors import MissingError, RunError
+from assay.core.errors import MissingError, RunError
 
 LABEL = (
     "instructions of user space, counted by callgrind (no time, and no counter of the processor)"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay._errors import MissingError
+from assay.core.errors import MissingError
 from assay.counters.models import TYPES, Event, Model, model_here
 
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")

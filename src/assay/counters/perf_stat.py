@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 
 WHOLE = 0.9999
 """The share of the time from which an event was counted throughout: perf prints 100.00."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay import native
-from assay._errors import AssayError, MissingError, RunError
+from assay.core.errors import AssayError, MissingError, RunError
 from assay.counters.groups import Asked
 from assay.counters.perf_stat import WHOLE, Count, multiplexed
 

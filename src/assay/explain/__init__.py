@@ -1,9 +1,8 @@
 """Why: what a change was to move and did, how much it could have gained, what limits next, and
 where the time went."""
 
-from assay.explain.everything import Everything, Profiled, everything
 from assay.explain.explanation import Explanation, explain, explanations
-from assay.explain.flame import Frame, flame_graph, merged
+from assay.explain.flame_graph import Frame, flame_graph, merged
 from assay.explain.headroom import Bound
 from assay.explain.identity import Identity, Term
 from assay.explain.limits import Limit
@@ -16,6 +15,7 @@ from assay.explain.profile import (
     differences,
     profiles_of,
 )
+from assay.explain.study_explanation import Everything, Profiled, everything
 
 __all__ = [
     "OTHERS",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.explain.compared import Comparison, comparisons
+from assay.explain.comparison import Comparison, comparisons
 from assay.explain.headroom import Bound, bound
 from assay.explain.identity import Identity, identity
 from assay.explain.limits import Limit, limits
+from assay.plan import Plan
 from assay.record import Bundle, RunRecord, counted_blocks
-from assay.study import Plan
 from assay.verdict.rows import Row, Verdicts
 
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.explain.compared import Comparison
-from assay.study import Plan
+from assay.explain.comparison import Comparison
+from assay.plan import Plan
 from assay.verdict.rows import Bounded
 
 WORK = ("throughput", "operations_per_cpu_s")

@@ -17,9 +17,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.explain.compared import Comparison
-from assay.metrics import INSTRUCTIONS
-from assay.study import Plan
+from assay.core.metrics import INSTRUCTIONS
+from assay.explain.comparison import Comparison
+from assay.plan import Plan
 from assay.verdict.rows import Bounded
 
 NS = 1e9

@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.explain.compared import Comparison
-from assay.verdict.rule import Word
-from assay.verdict.secondary import suggest
+from assay.explain.comparison import Comparison
+from assay.stats.rule import Word
+from assay.stats.secondary import suggest
 
 MATTERS = {"wait_share": 0.01, "contention": 0.01, "waits_per_operation": 0.01}
 """Families in which growth is looked for, the best first, and from which level on it matters."""

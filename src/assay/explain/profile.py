@@ -28,11 +28,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from assay.plan import SENTINEL
 from assay.record import Bundle, RunProfile, RunRecord, counting
-from assay.study import SENTINEL
+from assay.stats.secondary import FALSE_DISCOVERY_RATE, benjamini_hochberg
+from assay.stats.signed_rank import SignedRank
 from assay.verdict.rows import Verdicts
-from assay.verdict.secondary import FALSE_DISCOVERY_RATE, benjamini_hochberg
-from assay.verdict.signed_rank import SignedRank
 
 LEVEL = 0.05
 """Intervals of 95 %."""

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay._errors import InputError, MissingError
-from assay.host.check.view import Pool, View
+from assay.core.errors import InputError, MissingError
+from assay.host.view import Pool, View
 
 GUARD_SHARE, GUARD_BYTES = 0.10, 1 << 30
 """What must remain besides pools and what is in use: a tenth of the memory, and a GiB."""

@@ -17,12 +17,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from assay._errors import InputError, MissingError
-from assay.host.check.view import NET, View
-from assay.host.cpus import as_list, as_mask, listed, online, shares
+from assay.core.errors import InputError, MissingError
 from assay.host.sizing import Need, fits, missing
 from assay.host.transaction.plan import mask
-from assay.host.tree import Tree
+from assay.host.view import NET, View
+from assay.linux.cpus import as_list, as_mask, listed, online, shares
+from assay.linux.tree import Tree
 
 LOOPBACK = "lo"
 FLOWS = 32768

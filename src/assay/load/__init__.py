@@ -4,7 +4,7 @@
 keeps a promise about latency. Both are thin over `assayer load`.
 """
 
-from assay._address import Target, parse_url
+from assay.core.address import Target, parse_url
 from assay.load.ask import ask
 from assay.load.hits import hits_table
 from assay.load.limit import Limit, Promise, find_limit, parse_promise

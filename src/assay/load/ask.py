@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay import native
-from assay._address import parse_url
+from assay.core.address import parse_url
 from assay.native import Rows
 
 

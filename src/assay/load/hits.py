@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay import native
-from assay._errors import RunError
+from assay.core.errors import RunError
 
 
 def hits_table(rows: int, *, seed: int = 1, to: str | Path | None = None) -> native.HitsTable:

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from assay._errors import InputError, VoidError
-from assay._units import format_quantity, parse_duration
+from assay.core.errors import InputError, VoidError
+from assay.core.units import format_quantity, parse_duration
 from assay.load.run import Load, run_load
 from assay.load.summary import QUANTILES, Summary
-from assay.verdict.latency import SATURATED
+from assay.stats.latency import SATURATED
 
 STEP = 0.02
 """The search ends when the next step would change the rate by less than this share."""

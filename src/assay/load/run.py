@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay._address import Target
-from assay._errors import InputError, RunError
+from assay.core.address import Target
+from assay.core.errors import InputError, RunError
 from assay.load.summary import Summary
 from assay.native import DataState, Health, Interval, Loading, Ready, Result, Session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from assay._errors import InputError, RunError
+from assay.core.errors import InputError, RunError
 from assay.native import Serving, Session
 
 SCHEMES = {"http-file": "http", "http-proxy": "http", "resp": "redis", "tpcc": ""}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay._errors import RunError
-from assay._units import format_quantity
 from assay.bench.guard import client_limits
+from assay.core.errors import RunError
+from assay.core.units import format_quantity
 from assay.native import Health, Interval, Ready, Result
 from assay.report.latency import merge
 from assay.report.line import Line

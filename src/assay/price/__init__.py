@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from assay._lazy import lazily
+from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.price.catalogue import Price, find_price, prices, read_prices, shipped_prices

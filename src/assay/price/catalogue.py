@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from assay._document import Document, parse
-from assay._errors import CatalogueError, InputError, Problem
-from assay._fields import Fields
-from assay._parameters import nearest
+from assay.core.document import Document, parse
+from assay.core.errors import CatalogueError, InputError, Problem
+from assay.core.fields import Fields
+from assay.core.parameters import nearest
 
 HOURS = {"hour": 1.0, "month": 365 * 24 / 12, "year": 365 * 24.0}
 

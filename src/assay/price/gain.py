@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.price.catalogue import Price
 
 

@@ -11,12 +11,12 @@ import math
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from assay._errors import InputError
-from assay._parameters import nearest
-from assay.metrics import metric
+from assay.core.errors import InputError
+from assay.core.metrics import metric
+from assay.core.parameters import nearest
+from assay.plan import SENTINEL
 from assay.price.gain import Ratio
 from assay.record import Bundle
-from assay.study import SENTINEL
 from assay.verdict.rows import SUITE, Row
 
 WORK = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")

@@ -6,7 +6,7 @@ of a source tree. Rules are functions of these; each finding names the study tha
 
 from typing import TYPE_CHECKING
 
-from assay._lazy import lazily
+from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.readiness.answer import InspectedFile, as_json

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay._assayer import start_survey
+from assay.native.process import start_survey
 
 
 def survey(paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:

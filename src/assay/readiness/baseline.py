@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.readiness.finding import Finding
 from assay.readiness.inspection import Inspection
 

@@ -1,6 +1,6 @@
 """What `assayer census` says of an ELF image, in the shape that rules read.
 
-The lines are specified in `protocol` of the native binary and checked in `native.py`; here they
+The lines are specified in `protocol.rs` and checked in `native/session.py`; here they
 become plain values with the defaults that rules rely on.
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay._digest import digest
+from assay.core.digest import digest
 
 Severity = Literal["S1", "S2", "S3", "I"]
 """S1: silently wrong or unreachable; S2: likely measurable under contention; S3: advice; I: a

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 from assay.readiness import binary
 from assay.readiness.ask import survey
 from assay.readiness.census import Image, image

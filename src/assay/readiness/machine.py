@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay._errors import InputError
+from assay.core.errors import InputError
 
 FEATURES: Mapping[str, tuple[str, ...]] = {
     "lse": ("atomics", "lse"),

@@ -2,24 +2,24 @@
 
 from typing import TYPE_CHECKING
 
-from assay._lazy import lazily
+from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.record.bundle import Bundle, require_free
-    from assay.record.counted import counted_blocks, counting, statuses
+    from assay.record.observations import counted_blocks, counting, statuses
     from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
     from assay.record.replay import Replay, Step
     from assay.record.run import RunRecord, WitnessRecord
-    from assay.record.verify import differences, replayed, verdicts_of
+    from assay.record.verification import differences, replayed, verdicts_of
 
 __getattr__, __dir__ = lazily(
     __name__,
     bundle="Bundle require_free",
-    counted="counted_blocks counting statuses",
+    observations="counted_blocks counting statuses",
     profile="ProfiledFunction ProfiledStack RunProfile",
     replay="Replay Step",
     run="RunRecord WitnessRecord",
-    verify="differences replayed verdicts_of",
+    verification="differences replayed verdicts_of",
 )
 
 __all__ = [

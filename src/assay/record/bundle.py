@@ -26,11 +26,11 @@ from typing import IO, Any
 
 from pydantic import ValidationError
 
-from assay._digest import canonical, chained, digest
-from assay._errors import AlteredError, BundleError
+from assay.core.digest import canonical, chained, digest
+from assay.core.errors import AlteredError, BundleError
+from assay.plan import Plan
 from assay.record.profile import RunProfile
 from assay.record.run import RunRecord
-from assay.study import Plan
 from assay.verdict.rows import Verdicts
 
 

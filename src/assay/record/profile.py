@@ -9,8 +9,8 @@ import gzip
 
 from pydantic import ValidationError
 
-from assay._digest import canonical
-from assay._errors import AlteredError
+from assay.core.digest import canonical
+from assay.core.errors import AlteredError
 from assay.record.run import Recorded
 
 

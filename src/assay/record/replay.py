@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from assay._errors import AlteredError
-from assay.record.counted import observation
+from assay.core.errors import AlteredError
+from assay.plan import Plan, Slot, block_order
+from assay.record.observations import observation
 from assay.record.run import RunRecord
-from assay.study import Plan, Slot, block_order
-from assay.verdict.confirming import Ruling
-from assay.verdict.observed import Block
+from assay.stats.sequence import extended
+from assay.verdict.contrast_ruling import Ruling
+from assay.verdict.observations import Block
 from assay.verdict.ruling import adjudicate
-from assay.verdict.sequence import extended
 
 MAX_ATTEMPTS = 4
 """A block and three repetitions of it."""

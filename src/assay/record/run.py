@@ -26,7 +26,7 @@ class WitnessRecord(Recorded):
 class RunRecord(Recorded):
     """One run: one observation, or the reason why it is none.
 
-    Times in seconds; `metrics` in the units of `assay.metrics`; histograms are
+    Times in seconds; `metrics` in the units of `assay.core.metrics`; histograms are
     HdrHistogram V2, deflated, base64, in nanoseconds; `dose` by factor, per
     operation where the change counts it so; `extension` numbers the extension of the study
     that the run belongs to, 0 as planned; `profile` is the SHA-256 of its file in

@@ -1,13 +1,11 @@
-"""What people look at: lines of text, the live display, and the HTML report."""
+"""What people look at: lines of text, and the HTML report."""
 
 from typing import TYPE_CHECKING
 
-from assay._lazy import lazily
+from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.report.line import Line
-    from assay.report.live import Plain, Terminal
-    from assay.report.pilot import pilot_lines
     from assay.report.profiled import profile_lines
     from assay.report.sysmon import sysmon_lines
     from assay.report.text import verdict_lines
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazily(
     __name__,
     line="Line",
-    live="Plain Terminal",
-    pilot="pilot_lines",
     profiled="profile_lines",
     sysmon="sysmon_lines",
     text="verdict_lines",
@@ -24,9 +20,6 @@ __getattr__, __dir__ = lazily(
 
 __all__ = [
     "Line",
-    "Plain",
-    "Terminal",
-    "pilot_lines",
     "profile_lines",
     "sysmon_lines",
     "verdict_lines",

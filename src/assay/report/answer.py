@@ -9,29 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay._units import format_percent
-from assay.metrics import metric
+from assay.core.metrics import metric
+from assay.core.units import format_percent
+from assay.plan import SENTINEL, Plan
 from assay.report.best import standing
 from assay.report.scaling import compared, not_compared, wins
-from assay.report.sections import (
-    flips,
-    headline,
-    left_race,
-    primary,
-    slow_runs,
-)
-from assay.report.wording import (
-    as_measured,
-    interval,
-    is_arm,
-    kind_of,
-    label,
-    listed,
-    short,
-)
-from assay.study import SENTINEL, Plan
+from assay.report.sections import flips, headline, left_race, primary, slow_runs
+from assay.report.wording import as_measured, interval, is_arm, kind_of, label, listed, short
+from assay.stats.rule import percent
 from assay.verdict.rows import SUITE, Row, Verdicts
-from assay.verdict.rule import percent
 
 
 def answer(plan: Plan, verdicts: Verdicts) -> list[str]:

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay._units import format_percent
-from assay.changes.declaration import EFFORTS
+from assay.core.terms import EFFORTS
+from assay.core.units import format_percent
+from assay.plan import Plan
 from assay.report.line import Line
 from assay.report.rows import LOGARITHMIC_ABOVE, domain
 from assay.report.sections import headline
 from assay.report.wording import interval, is_arm, listed
-from assay.study import Plan
 from assay.verdict.rows import BestRow, Row, Verdicts
 
 FEWEST = 3

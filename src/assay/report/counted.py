@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay._units import format_percent
+from assay.core.units import format_percent
 from assay.counters import Figure, Recording
 from assay.report.line import Line
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from assay.report.line import Line
 from assay.report.wording import STYLES
-from assay.verdict import Decision, Verdict
+from assay.stats import Decision, Verdict
 
 HEAD = ("arm", "median", "change, + is better", "estimate", "verdict", "blocks")
 _RIGHT = (1, 3, 5)  # columns of numbers

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay._units import format_percent
+from assay.core.units import format_percent
 from assay.explain import Bound, Explanation, Identity, Limit
+from assay.plan import Plan
 from assay.report.line import Line
 from assay.report.wording import STYLES, as_measured, estimate, interval, listed
-from assay.study import Plan
-from assay.verdict.predicted import FLOOR
+from assay.verdict.predictions import FLOOR
 from assay.verdict.rows import Bounded, Row
 
 GONE = 1.5 * FLOOR - 1

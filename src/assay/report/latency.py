@@ -18,9 +18,9 @@ from typing import Any
 from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 
-from assay._units import format_quantity
+from assay.core.units import format_quantity
+from assay.plan import Plan
 from assay.record import RunRecord
-from assay.study import Plan
 
 BEYOND = 10
 STEPS_PER_NINE = 12

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from assay._units import format_duration, format_quantity
-from assay.metrics import metric
+from assay.core.metrics import metric
+from assay.core.units import format_duration, format_quantity
+from assay.plan import Plan
+from assay.plan.plan import PlannedCase
 from assay.record import RunRecord
-from assay.study import Plan
-from assay.study.plan import PlannedCase
+from assay.stats.rule import percent
+from assay.stats.sequence import extended
 from assay.verdict.rows import Verdicts
-from assay.verdict.rule import percent
-from assay.verdict.sequence import extended
 
 Pairs = list[tuple[str, str]]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay._units import format_percent, format_quantity
+from assay.core.units import format_percent, format_quantity
 from assay.explain import OTHERS, Between, Moved, ProfileDifference, differences, flame_graph
+from assay.plan import Plan
 from assay.record import Bundle
 from assay.report.line import Line
 from assay.report.unprofiled import unprofiled_lines
-from assay.study import Plan
 from assay.verdict.rows import Verdicts
 
 TOP = 5

@@ -11,8 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from assay.changes.declaration import EFFORTS
-from assay.metrics import metric
+from assay.core.metrics import metric
+from assay.core.terms import EFFORTS
+from assay.plan import Plan
 from assay.report.sections import (
     Section,
     left_race,
@@ -23,7 +24,6 @@ from assay.report.sections import (
     slow_runs,
 )
 from assay.report.wording import as_measured, estimate, interval, is_arm, label, reading, short
-from assay.study import Plan
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 LOGARITHMIC_ABOVE = 1.0

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assay._units import format_quantity
-from assay.metrics import metric
+from assay.core.metrics import metric
+from assay.core.units import format_quantity
+from assay.plan import SENTINEL, Plan
 from assay.record import RunRecord, statuses
-from assay.study import SENTINEL, Plan
 
 EVIDENCE_SHOWN = 4
 

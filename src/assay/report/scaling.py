@@ -13,22 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from assay._units import format_quantity
-from assay.metrics import metric
+from assay.core.metrics import metric
+from assay.core.units import format_quantity
+from assay.plan import Plan
 from assay.report.line import Line
 from assay.report.rows import heading, verdict_row
 from assay.report.samples import axis_scale
 from assay.report.sections import by_threads, primary
-from assay.report.wording import (
-    STYLES,
-    as_measured,
-    estimate,
-    interval,
-    listed,
-    reading,
-    short,
-)
-from assay.study import Plan
+from assay.report.wording import STYLES, as_measured, estimate, interval, listed, reading, short
 from assay.verdict.rows import Bounded, Row, ScalingRow, Verdicts
 
 BESIDE = (

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay._units import format_percent
+from assay.core.units import format_percent
+from assay.plan import Plan
 from assay.report.line import Line
 from assay.report.rows import LOGARITHMIC_ABOVE, domain
 from assay.report.sections import headline
 from assay.report.wording import interval, is_arm, listed
-from assay.study import Plan
 from assay.verdict.rows import EffectRow, Row, ScreenRow, Verdicts
 
 ALIASES_SHOWN = 6

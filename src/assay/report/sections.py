@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.plan import Plan
 from assay.report.wording import is_lead, kind_of, listed
-from assay.study import Plan
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 

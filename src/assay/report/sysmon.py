@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from assay._units import format_duration
+from assay.core.units import format_duration
+from assay.plan import Plan
 from assay.record import RunRecord
 from assay.report.line import Line
-from assay.study import Plan
 
 LOCK_CLASSES = {
     "data_cache": "Default data cache",

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay._units import format_percent
+from assay.core.metrics import metric
+from assay.core.units import format_percent
 from assay.explain import Explanation
-from assay.metrics import metric
+from assay.plan import Plan
 from assay.report.best import NAMES_SHOWN, best_lines, few, standing
 from assay.report.explained import cause, holds
 from assay.report.line import Line
@@ -43,9 +44,8 @@ from assay.report.wording import (
     reading,
     short,
 )
-from assay.study import Plan
+from assay.stats.rule import percent
 from assay.verdict.rows import SUITE, Row, Verdicts
-from assay.verdict.rule import percent
 
 __all__ = ["STYLES", "Line", "interval", "label", "verdict_lines"]
 

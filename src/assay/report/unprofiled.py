@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from assay.plan import Plan
 from assay.report.line import Line
-from assay.study import Plan
 
 
 def unprofiled_lines(plan: Plan) -> list[Line]:

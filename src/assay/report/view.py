@@ -11,17 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay._errors import BundleError
+from assay.core.errors import BundleError
+from assay.core.metrics import metric
 from assay.explain import explanations
-from assay.metrics import metric
-from assay.record import (
-    Bundle,
-    RunRecord,
-    counting,
-    replayed,
-    statuses,
-    verdicts_of,
-)
+from assay.plan import Plan
+from assay.record import Bundle, RunRecord, counting, replayed, statuses, verdicts_of
 from assay.report import particulars
 from assay.report.answer import answer
 from assay.report.best import best_view
@@ -39,9 +33,8 @@ from assay.report.samples import (
 )
 from assay.report.scaling import scaling_view
 from assay.report.screen import screen_view
-from assay.study import Plan
+from assay.stats.rule import percent
 from assay.verdict.rows import Verdicts
-from assay.verdict.rule import percent
 
 View = dict[str, Any]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from assay._units import format_percent
-from assay.metrics import metric
-from assay.study import SENTINEL
+from assay.core.metrics import metric
+from assay.core.units import format_percent
+from assay.plan import SENTINEL
 from assay.verdict.rows import SUITE, Row
 
 STYLES: Mapping[str, str] = {

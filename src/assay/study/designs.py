@@ -17,7 +17,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
-from assay.study.model import BASELINE, SENTINEL, Arm, DesignKind, Factor, Study
+from assay.plan.names import BASELINE, SENTINEL
+from assay.study.model import Arm, DesignKind, Factor, Study
 
 SENTINEL_FROM = 4
 """Arms from which on a study watches itself with a sentinel, unless it says otherwise."""

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from assay._document import Document, Path
-from assay._errors import Problem, StudyError
-from assay._parameters import nearest
-from assay._units import parse_duration, parse_percent
+from assay.core.document import Document, Path
+from assay.core.errors import Problem, StudyError
+from assay.core.parameters import nearest
+from assay.core.units import parse_duration, parse_percent
 
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 Percent = Annotated[float, BeforeValidator(parse_percent)]

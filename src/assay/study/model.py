@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from assay.changes import Application, Change, Direction, Effort, Level
+from assay.changes import Application, Change, Level
+from assay.core.terms import Direction, Effort
 from assay.targets import Launch
-
-BASELINE = "baseline"
-SENTINEL = "sentinel"
 
 DesignKind = Literal[
     "arms", "one-at-a-time", "ladder", "factorial", "sweep", "screen", "race", "scaling"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
-from assay.study.fractions import fraction
-from assay.study.model import BASELINE, Arm, Study
+from assay.plan.names import BASELINE
+from assay.plan.phases import PlannedPoint, PlannedScaling, PlannedScreen
+from assay.stats.fractions import fraction
+from assay.study.model import Arm, Study
 
 FIRST_LOOK = 8
 """Blocks before anything can be decided (docs/method.md): the least a budget must allow."""
@@ -20,46 +20,6 @@ SCREEN_BLOCKS = 4
 SCALING_BLOCKS = 8
 SHORTLIST = 4
 """Combinations that a screen hands on to be confirmed, neighbours of the best not counted."""
-
-
-class Phase(BaseModel):
-    """The base of what a plan says about its phases: unknown fields are an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PlannedScreen(Phase):
-    """The first `blocks` blocks run `cells`; `aliases` are effects those cannot tell apart.
-
-    `resolution` is None where every legal combination is run.
-    """
-
-    blocks: int
-    cells: list[str]
-    resolution: int | None
-    generators: list[str]
-    aliases: list[list[str]]
-
-
-class PlannedPoint(Phase):
-    """One arm of a scaling study."""
-
-    arm: str
-    configuration: str
-    threads: int
-
-
-class PlannedScaling(Phase):
-    """All points in every one of `blocks` blocks, on so many CPUs."""
-
-    blocks: int
-    cpus: int
-    points: list[PlannedPoint]
-
-    @property
-    def configurations(self) -> list[str]:
-        """One name, or two that are compared; the first is the baseline's."""
-        return list(dict.fromkeys(p.configuration for p in self.points))
 
 
 def planned_screen(study: Study, made: Sequence[Arm]) -> PlannedScreen | None:

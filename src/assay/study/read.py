@@ -15,12 +15,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from assay import _document as toml
-from assay._errors import InputError, Problem, StudyError
-from assay._parameters import Parameter, nearest
 from assay.changes import Level
+from assay.core import document
+from assay.core.errors import InputError, Problem, StudyError
+from assay.core.metrics import COUNTED, OF_LOCKS, metric, names
+from assay.core.parameters import Parameter, nearest
 from assay.counters import GROUPS, group_of
-from assay.metrics import COUNTED, OF_LOCKS, metric, names
+from assay.plan.names import BASELINE
 from assay.study.designs import arms, unmet
 from assay.study.factors import change_and_levels, key_at_fault
 from assay.study.file import (
@@ -32,13 +33,13 @@ from assay.study.file import (
     StudyFile,
     check,
 )
-from assay.study.model import BASELINE, Arm, Case, Factor, Network, Study
+from assay.study.model import Arm, Case, Factor, Network, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
 from assay.study.rules import design_mistakes, uncounted
 from assay.targets import TARGETS, Target
-from assay.targets.served.load import CLIENT
-from assay.targets.served.target import ServedTarget
+from assay.targets.servers.framework.load import CLIENT
+from assay.targets.servers.framework.target import ServedTarget
 from assay.workloads import WORKLOADS
 
 
@@ -71,7 +72,7 @@ def read(
     targets: Mapping[str, Target] = TARGETS,
 ) -> Study:
     """The study in `text`; `overrides` maps dotted keys to TOML values or bare text."""
-    doc = toml.parse(name, text)
+    doc = document.parse(name, text)
     for key, value in (overrides or {}).items():
         _override(doc.values, key, value)
     return _Reader(doc, base, targets).study(text)
@@ -96,12 +97,12 @@ MANY = 100
 class _Reader:
     """Collects every mistake of sense before it gives up."""
 
-    def __init__(self, doc: toml.Document, base: Path, targets: Mapping[str, Target]) -> None:
+    def __init__(self, doc: document.Document, base: Path, targets: Mapping[str, Target]) -> None:
         self.doc, self.base, self.targets = doc, base, targets
         self.problems: list[Problem] = []
         self.unread: set[str] = set()  # factors with a mistake; what names them is not judged
 
-    def wrong(self, path: toml.Path, message: str, next_step: str) -> None:
+    def wrong(self, path: document.Path, message: str, next_step: str) -> None:
         self.problems.append(self.doc.problem(path, message, next_step))
 
     def stop_if_wrong(self) -> None:
@@ -165,7 +166,7 @@ class _Reader:
                 self.wrong(("case", index, "name"), f"two cases are called {name!r}", "rename one")
         return [c for c in found if c] if all(found) else []
 
-    def case_sections(self, file: StudyFile) -> list[tuple[toml.Path, CaseSection]]:
+    def case_sections(self, file: StudyFile) -> list[tuple[document.Path, CaseSection]]:
         single = file.target is not None or file.workload is not None
         if single and file.case:
             self.wrong(("case",), "[[case]] stands beside [target] or [workload]", "keep one form")
@@ -179,7 +180,7 @@ class _Reader:
         name = f"{file.target.kind}/{file.workload.kind}"
         return [((), CaseSection(name=name, target=file.target, workload=file.workload))]
 
-    def case(self, path: toml.Path, section: CaseSection) -> Case | None:
+    def case(self, path: document.Path, section: CaseSection) -> Case | None:
         target = self.targets.get(section.target.kind)
         if target is None:
             self.unknown((*path, "target", "kind"), "target", section.target.kind, self.targets)
@@ -196,13 +197,13 @@ class _Reader:
         parameters = self.parameters((*path, "workload"), section.workload, takes)
         return Case(section.name, target.kind, settings, kind, parameters)
 
-    def unknown(self, path: toml.Path, what: str, kind: str, known: Any) -> None:
+    def unknown(self, path: document.Path, what: str, kind: str, known: Any) -> None:
         listed = ", ".join(known)
         self.wrong(path, f"{kind!r} is not a {what} here{nearest(kind, known)}", f"use {listed}")
 
     def parameters(
         self,
-        path: toml.Path,
+        path: document.Path,
         section: OpenSection,
         known: Mapping[str, Parameter],
         defaults: Mapping[str, Any] = MappingProxyType({}),
@@ -242,7 +243,7 @@ class _Reader:
     def factors(self, file: StudyFile, cases: list[Case]) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         for index, section in enumerate(file.factor):
-            path: toml.Path = ("factor", index)
+            path: document.Path = ("factor", index)
             if section.name in found:
                 message = f"two factors are called {section.name!r}"
                 self.wrong((*path, "name"), message, "rename one")
@@ -257,7 +258,9 @@ class _Reader:
                     self.unknown(("factor", index, "requires"), "factor", other, found)
         return found
 
-    def factor(self, path: toml.Path, section: FactorSection, cases: list[Case]) -> Factor | None:
+    def factor(
+        self, path: document.Path, section: FactorSection, cases: list[Case]
+    ) -> Factor | None:
         try:
             change, levels = change_and_levels(section, cases, self.base)
         except ValueError as error:
@@ -279,7 +282,7 @@ class _Reader:
 
     def level_fits(
         self,
-        path: toml.Path,
+        path: document.Path,
         section: FactorSection,
         name: str,
         level: Level,
@@ -318,7 +321,7 @@ class _Reader:
     def metrics(self, file: StudyFile, cases: list[Case]) -> None:
         classes = [set(self.targets[c.target].lock_classes) for c in cases]
         members = sorted(set.intersection(*classes)) if classes else []
-        keys: list[tuple[toml.Path, str]] = [(("measure", "primary"), file.measure.primary)]
+        keys: list[tuple[document.Path, str]] = [(("measure", "primary"), file.measure.primary)]
         keys += [(("measure", "also", i), n) for i, n in enumerate(file.measure.also)]
         for path, name in keys:
             if name == file.measure.primary and path != ("measure", "primary"):
@@ -376,7 +379,7 @@ class _Reader:
             return []
         found: list[Arm] = []
         for index, section in enumerate(file.arm):
-            path: toml.Path = ("arm", index)
+            path: document.Path = ("arm", index)
             if section.name in (BASELINE, *(a.name for a in found)):
                 message = f"duplicate arm: {section.name!r} is there already"
                 self.wrong((*path, "name"), message, "rename it, or remove it")
@@ -446,12 +449,12 @@ class _Reader:
                 advice = "set what it requires under [target], or add the factor it requires"
                 self.wrong(self.place(factor), message, advice)
 
-    def place(self, factor: Factor) -> toml.Path:
+    def place(self, factor: Factor) -> document.Path:
         """Where a factor stands in the file."""
         names_ = [section.get("name") for section in self.doc.values["factor"]]
         return ("factor", names_.index(factor.name))
 
-    def legal(self, path: toml.Path, study: Study, arm: Arm) -> None:
+    def legal(self, path: document.Path, study: Study, arm: Arm) -> None:
         partners = {other for f in arm.levels for other in study.factors[f].requires}
         try:
             why = "" if partners & self.unread else unmet(study, arm)
@@ -492,7 +495,7 @@ class _Reader:
             self.wrong(("decide", "budget"), message, advice)
 
 
-def _own_counter(path: toml.Path, name: str) -> bool:
+def _own_counter(path: document.Path, name: str) -> bool:
     """Whether a signature speaks of a counter of the server's own, which needs no sampler."""
     base, _, counter = name.partition(".")
     return path[0] == "factor" and base == COUNTED and group_of(counter, list(GROUPS)) is None

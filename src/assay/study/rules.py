@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay._document import Path
+from assay.core.document import Path
+from assay.core.metrics import COUNTED, GROUPS_OF
 from assay.counters import GROUPS, group_of
-from assay.metrics import COUNTED, GROUPS_OF
+from assay.plan.names import SENTINEL
 from assay.study.file import DesignSection
-from assay.study.model import SENTINEL, Factor, Study
+from assay.study.model import Factor, Study
 
 Mistake = tuple[Path, str, str]
 SCREEN_FACTORS_MAX = 8

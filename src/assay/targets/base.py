@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from assay._parameters import Parameter
+from assay.core.parameters import Parameter
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Launch:
 class Measured:
     """What one run measured.
 
-    `metrics` by name in the units of `assay.metrics`; `counters` are totals of
+    `metrics` by name in the units of `assay.core.metrics`; `counters` are totals of
     the window, families with a dot; `histogram` and those in `intervals` are
     HdrHistogram V2, deflated, base64, in ns; `health` feeds the guard; `errors`
     are operations that failed, a part of `operations`; `latency_of` says what one

@@ -16,8 +16,8 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assay.study import SENTINEL, Plan
-from assay.verdict.contrast import (
+from assay.plan import SENTINEL, Plan
+from assay.stats.contrast import (
     Cell,
     Contrast,
     change,

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.changes import Direction
+from assay.core.terms import Direction
 
 Outcome = Literal["held", "not held", "unclear", "not measured"]
 """What became of a prediction."""

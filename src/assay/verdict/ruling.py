@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.study import Plan
-from assay.verdict.confirming import Ruling, Task, confirm
+from assay.plan import Plan
+from assay.verdict.contrast_ruling import Ruling, Task, confirm
 from assay.verdict.family import confirming, family
-from assay.verdict.observed import Block
-from assay.verdict.scaled import scale
-from assay.verdict.screening import screen_rows, screened
+from assay.verdict.observations import Block
+from assay.verdict.scaling_ruling import scale
+from assay.verdict.screen_ruling import screen_rows, screened
 
 
 def adjudicate(

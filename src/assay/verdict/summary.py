@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.study import Plan
-from assay.verdict.confirming import Ruling
+from assay.plan import Plan
+from assay.stats.rule import Strength, Word
+from assay.stats.voids import void_doubt
+from assay.verdict.contrast_ruling import Ruling
 from assay.verdict.rows import SUITE, Absentee, Planned, Verdicts
-from assay.verdict.rule import Strength, Word
-from assay.verdict.voids import void_doubt
 
 
 def recommended(plan: Plan, ruling: Ruling) -> str | None:

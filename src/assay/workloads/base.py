@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay._parameters import Parameter
+from assay.core.parameters import Parameter
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assay._parameters import Parameter, by_name
+from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
 
 LOCK = Workload(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay._parameters import Parameter, by_name
+from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
 
 _PARAMETERS = by_name(

@@ -6,7 +6,7 @@ Source: TPC Benchmark C, Standard Specification, revision 5.11. What this is not
 
 from __future__ import annotations
 
-from assay._parameters import Parameter, by_name
+from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
 
 TPCC = Workload(

@@ -7,7 +7,7 @@ are the connections of the load, and temporary tables are real ones.
 
 from __future__ import annotations
 
-from assay._parameters import Parameter, by_name
+from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
 
 TRADE_DESK = Workload(

@@ -5,7 +5,7 @@ Source: brianfrankcooper/YCSB (Apache-2.0), the CoreWorkload's definitions.
 
 from __future__ import annotations
 
-from assay._parameters import Parameter, by_name
+from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
 
 YCSB = Workload(

@@ -4,7 +4,7 @@ from assay.host.transaction.fixture import tree_at
 from assay.host.transaction.items import file_item, has_value, path_of, value_item
 from assay.host.transaction.plan import Item, Plan, new_id
 from assay.host.transaction.run import Status, apply, confirm, forget, recover, roll_back, statuses
-from assay.host.tree import RefusedError, Tree
+from assay.linux.tree import RefusedError, Tree
 
 __all__ = [
     "Item",

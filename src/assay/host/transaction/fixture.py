@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 from assay.host.transaction.plan import mask
-from assay.host.tree import Tree, refused
+from assay.linux.tree import Tree, refused
 
 POSSIBLE = "/sys/devices/system/cpu/possible"
 _DIRTY = re.compile(r"(.*/vm/dirty(?:_background)?)_(bytes|ratio)$")

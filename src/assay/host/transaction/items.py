@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from assay._errors import InputError, MissingError
+from assay.core.errors import InputError, MissingError
 from assay.host.transaction.plan import OURS, Compare, Item, Write, check_own, choice, is_same
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 
 _DIRTY = re.compile(r"/proc/sys/vm/(dirty|dirty_background)_(bytes|ratio)$")
 _GOVERNOR = re.compile(r"(/sys/devices/system/cpu/.*cpufreq)/scaling_governor$")

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assay._errors import InputError, RestoreError
-from assay._journals import TRANSACTIONS
+from assay.core.errors import InputError, RestoreError
 from assay.host.transaction.plan import Plan
-from assay.host.tree import Tree, sync_folder
+from assay.linux.tree import Tree, sync_folder
+from assay.undo.places import TRANSACTIONS
 
 Event = dict[str, Any]
 

@@ -13,7 +13,7 @@ import time
 
 from assay.host.transaction.journal import Journal
 from assay.host.transaction.run import recover, status
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 
 
 def arm(tree: Tree, name: str, seconds: float) -> str:

@@ -16,8 +16,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assay._errors import InputError
-from assay.host.tree import Tree
+from assay.core.errors import InputError
+from assay.linux.tree import Tree
 
 Kind = Literal["value", "pool", "file"]
 Compare = Literal["exact", "choice", "mask"]

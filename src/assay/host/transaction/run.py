@@ -22,11 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from assay._errors import AssayError, InputError, MissingError, RestoreError
+from assay.core.errors import AssayError, InputError, MissingError, RestoreError
 from assay.host.transaction import steps
 from assay.host.transaction.journal import Event, Journal, journals, unbegun
 from assay.host.transaction.plan import Item, Plan, current, identity
-from assay.host.tree import Tree
+from assay.linux.tree import Tree
 
 LOCK = "/run/assay.lock"
 

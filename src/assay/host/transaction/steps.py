@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from assay.host.transaction.plan import Item, is_same, mask
-from assay.host.tree import RefusedError, Tree
+from assay.linux.tree import RefusedError, Tree
 
 COMPACT = "/proc/sys/vm/compact_memory"
 TRIES = 5

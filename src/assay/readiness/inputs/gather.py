@@ -12,8 +12,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from assay._errors import InputError
-from assay.readiness.inputs.kept import Binary, Inputs, Refused, SourceFile, Tree, printable
+from assay.core.errors import InputError
+from assay.readiness.inputs.items import Binary, Inputs, Refused, SourceFile, Tree, printable
 from assay.readiness.inputs.kinds import HEAD_BYTES, PACKAGES, kind_of, language
 from assay.readiness.inputs.streams import CHUNK, Budget, Readable, Refusal
 

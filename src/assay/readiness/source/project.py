@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from assay.readiness.inputs.kept import SourceFile, Tree
+from assay.readiness.inputs.items import SourceFile, Tree
 from assay.readiness.inputs.kinds import language
 from assay.readiness.source.directives import Directive, Seen, directives, look
 from assay.readiness.source.structure import Structure

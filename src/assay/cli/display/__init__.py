@@ -1,0 +1,1 @@
+"""What a terminal shows while work goes on: progress, waiting, builds, the pilot."""

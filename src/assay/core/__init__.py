@@ -1,0 +1,1 @@
+"""The ground floor: errors, units, addresses, TOML with positions, digests, metrics, the cache."""

@@ -1,0 +1,70 @@
+"""What /proc shows of a running server: its executable, environment and pages."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from assay.core.digest import contents_digest
+from assay.core.errors import RunError
+from assay.linux.processes import read, read_folder, tree
+
+
+def listens(pid: int, port: int) -> bool:
+    """Whether a process or one of its descendants listens on a port of TCP."""
+    sockets = _sockets(port, str(pid))
+    return bool(sockets) and any(not sockets.isdisjoint(_open(member)) for member in tree(pid))
+
+
+def _sockets(port: int, whose: str = "self") -> set[str]:
+    """What listens on a port in a process' network, as processes have it open."""
+    tables = read(Path(f"/proc/{whose}/net/tcp")) + read(Path(f"/proc/{whose}/net/tcp6"))
+    rows = (line.split() for line in tables.splitlines())
+    wanted = f"{port:04X}"
+    # Columns: number, local address, remote address, state (0A is LISTEN), ..., inode.
+    return {f"socket:[{r[9]}]" for r in rows if len(r) > 9 and r[3] == "0A" and r[1][-4:] == wanted}
+
+
+def listener(port: int) -> int | None:
+    """The first process of those that listen on a port of TCP; None where that cannot be seen."""
+    found = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()]
+    sockets = _sockets(port)
+    listening = {pid for pid in found if not sockets.isdisjoint(_open(pid))}
+    first = [pid for pid in listening if _parent(pid) not in listening]
+    return first[0] if len(first) == 1 else None
+
+
+def _parent(pid: int) -> int:
+    fields = read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _open(pid: int) -> set[str]:
+    """What a process has open."""
+    found = set()
+    for descriptor in read_folder(Path(f"/proc/{pid}/fd")):
+        with suppress(OSError):
+            found.add(os.readlink(descriptor))
+    return found
+
+
+def mapped_digest(pid: int, file: Path) -> str:
+    """The digest of a file that a process has mapped; RunError if it has not."""
+    mapped = {line.split(maxsplit=5)[-1] for line in read(Path(f"/proc/{pid}/maps")).splitlines()}
+    if str(file.resolve()) not in mapped:
+        raise RunError(f"the process has not loaded {file}")
+    return contents_digest(file)
+
+
+def status(pid: int) -> dict[str, Any]:
+    """What the kernel shows of a process: its threads by name without numbers ("threads.io_thd_"),
+    and `thp_enabled` if it knows."""
+    shown: dict[str, Any] = {}
+    for task in read_folder(Path(f"/proc/{pid}/task")):
+        name = f"threads.{read(task / 'comm').strip().rstrip('0123456789')}"
+        shown[name] = shown.get(name, 0) + 1
+    found = re.search(r"^THP_enabled:\s+(\d)$", read(Path(f"/proc/{pid}/status")), re.MULTILINE)
+    return shown | ({"thp_enabled": found[1] == "1"} if found else {})

@@ -1,0 +1,153 @@
+"""The one door to `assayer`, the native binary: starting it, asking it, reading its lines.
+
+The wire format is specified in `protocol.rs`; its reader types are in `messages`. Names are
+imported when they are first asked for: the types take longer to import than a request needs.
+"""
+
+from typing import TYPE_CHECKING
+
+from assay.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from assay.native.messages import (
+        Abilities,
+        Ability,
+        Answers,
+        Census,
+        Checked,
+        Clock,
+        Contention,
+        CpuShare,
+        DataState,
+        Facts,
+        Failure,
+        Function,
+        Health,
+        HintCost,
+        HitsTable,
+        Htm,
+        HugePool,
+        ImageCensus,
+        ImageCoverage,
+        ImageFacts,
+        ImageHelper,
+        ImageHints,
+        ImageSite,
+        Interval,
+        KindResult,
+        Loading,
+        LoadResult,
+        Made,
+        Memory,
+        Message,
+        Phase,
+        Profiled,
+        ProfiledFunction,
+        ProfiledStack,
+        Ran,
+        Ready,
+        Refused,
+        RefusedFile,
+        Result,
+        Rows,
+        Sample,
+        Sampled,
+        Served,
+        ServerUsage,
+        Serving,
+        State,
+        StoreOptions,
+        Surveyed,
+        Thp,
+        ThreadResult,
+    )
+    from assay.native.process import NAME, find_assayer
+    from assay.native.session import (
+        Session,
+        as_error,
+        ask,
+        ask_server,
+        census,
+        facts,
+        parse,
+        survey,
+        surveyed,
+    )
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    messages=(
+        "Abilities Ability Answers Census Checked Clock Contention CpuShare DataState "
+        "Facts Failure Function Health HintCost HitsTable Htm HugePool ImageCensus "
+        "ImageCoverage ImageFacts ImageHelper ImageHints ImageSite Interval KindResult "
+        "LoadResult Loading Made Memory Message Phase Profiled ProfiledFunction "
+        "ProfiledStack Ran Ready Refused RefusedFile Result Rows Sample Sampled Served "
+        "ServerUsage Serving State StoreOptions Surveyed Thp ThreadResult"
+    ),
+    process="NAME find_assayer",
+    session="Session as_error ask ask_server census facts parse survey surveyed",
+)
+
+__all__ = [
+    "NAME",
+    "Abilities",
+    "Ability",
+    "Answers",
+    "Census",
+    "Checked",
+    "Clock",
+    "Contention",
+    "CpuShare",
+    "DataState",
+    "Facts",
+    "Failure",
+    "Function",
+    "Health",
+    "HintCost",
+    "HitsTable",
+    "Htm",
+    "HugePool",
+    "ImageCensus",
+    "ImageCoverage",
+    "ImageFacts",
+    "ImageHelper",
+    "ImageHints",
+    "ImageSite",
+    "Interval",
+    "KindResult",
+    "LoadResult",
+    "Loading",
+    "Made",
+    "Memory",
+    "Message",
+    "Phase",
+    "Profiled",
+    "ProfiledFunction",
+    "ProfiledStack",
+    "Ran",
+    "Ready",
+    "Refused",
+    "RefusedFile",
+    "Result",
+    "Rows",
+    "Sample",
+    "Sampled",
+    "Served",
+    "ServerUsage",
+    "Serving",
+    "Session",
+    "State",
+    "StoreOptions",
+    "Surveyed",
+    "Thp",
+    "ThreadResult",
+    "as_error",
+    "ask",
+    "ask_server",
+    "census",
+    "facts",
+    "find_assayer",
+    "parse",
+    "survey",
+    "surveyed",
+]

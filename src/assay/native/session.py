@@ -1,0 +1,212 @@
+"""Sessions with `assayer`: a request, its messages, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import ValidationError
+
+from assay.core.errors import AssayError, InputError, MissingError, RunError
+from assay.native.messages import (
+    Answers,
+    Census,
+    Checked,
+    Facts,
+    Failure,
+    Health,
+    HitsTable,
+    ImageCensus,
+    Interval,
+    Loading,
+    Message,
+    Phase,
+    Profiled,
+    Ready,
+    RefusedFile,
+    Result,
+    Rows,
+    Sample,
+    Sampled,
+    Served,
+    Serving,
+    StoreOptions,
+    Surveyed,
+)
+from assay.native.process import NAME, start, start_survey
+
+_TYPES: dict[str, type[Message]] = {
+    "ready": Ready,
+    "checked": Checked,
+    "answers": Answers,
+    "loading": Loading,
+    "options": StoreOptions,
+    "serving": Serving,
+    "phase": Phase,
+    "interval": Interval,
+    "sample": Sample,
+    "health": Health,
+    "error": Failure,
+    "census": ImageCensus,
+    "refused": RefusedFile,
+}
+
+
+def parse(line: str, result: type[Message]) -> Message:
+    """One line of the protocol as its type; `result` is what this verb's result is."""
+    try:
+        envelope = json.loads(line)
+        kind, data = envelope["type"], envelope["data"]
+        return (result if kind == "result" else _TYPES[kind]).model_validate(data)
+    except (ValueError, KeyError, TypeError, ValidationError) as error:
+        reason = str(error).replace("\n", " ")
+        raise RunError(
+            f"{NAME} wrote a line that is not of its protocol: {line[:120]!r} ({reason[:400]})",
+            next_step="the binary and the Python package are of different versions: "
+            "run `make install`",
+        ) from error
+
+
+def as_error(failure: Failure) -> AssayError:
+    """The exception that a native `error` message stands for."""
+    kinds = {"usage": InputError, "missing": MissingError, "failed": RunError}
+    return kinds[failure.kind](failure.message, next_step=failure.next)
+
+
+class Session:
+    """One running `assayer VERB`: its messages, in order, until the result."""
+
+    def __init__(
+        self,
+        verb: str,
+        request: Mapping[str, Any],
+        *,
+        log: IO[bytes] | int = subprocess.DEVNULL,
+        env: Mapping[str, str] | None = None,
+        executable: Path | None = None,
+        result_type: type[Message] | None = None,
+        keep_open: bool = False,
+        before: Sequence[str] = (),
+        process: subprocess.Popen[bytes] | None = None,
+    ) -> None:
+        """Start it and give it its request, or take over a `process` that has it. `keep_open`:
+        words may follow (`say`)."""
+        of_verb: dict[str, type[Message]] = {
+            "ask": Answers,
+            "census": Census,
+            "facts": Facts,
+            "hits": HitsTable,
+            "profile": Profiled,
+            "sample": Sampled,
+            "serve": Served,
+        }
+        self._result_type = result_type or of_verb.get(verb, Result)
+        self.process = process or start(
+            verb, request, log=log, env=env, executable=executable, before=before
+        )
+        if not keep_open:
+            self._end_input()
+
+    def say(self, word: str | None) -> None:
+        """A line on its standard input, or the end of it; nothing where it has ended already."""
+        assert self.process.stdin is not None
+        if word is None:
+            self._end_input()
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(word.encode() + b"\n")
+            self.process.stdin.flush()
+
+    def _end_input(self) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+    def messages(self) -> Iterator[Message]:
+        """Every message; a native `error` is raised, and so is an end without a result."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            message = parse(line.decode(), self._result_type)
+            if isinstance(message, Failure):
+                raise as_error(message)
+            yield message
+            if isinstance(message, self._result_type | Checked):
+                return
+        code = self.process.wait()
+        raise RunError(
+            f"{NAME} ended with code {code} and no result", next_step="its log says more"
+        )
+
+    def stop(self, patience_s: float = 10.0) -> None:
+        """End the process: ask, then kill. Safe to call at any time, and twice."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self._end_input()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+def ask(verb: str, request: Mapping[str, Any], before: Sequence[str] = ()) -> Message:
+    """The result of a verb that only answers (`facts`, `census`)."""
+    session = Session(verb, request, before=before)
+    try:
+        *_, last = session.messages()
+        return last
+    finally:
+        session.stop()
+
+
+def facts() -> Facts:
+    """The host's facts, as the native binary reads them."""
+    answer = ask("facts", {})
+    assert isinstance(answer, Facts)
+    return answer
+
+
+def ask_server(
+    target: Mapping[str, Any],
+    asks: Sequence[str],
+    patience_s: int = 60,
+    before: Sequence[str] = (),
+) -> list[Rows]:
+    """The rows that a server answers to each question, over one connection.
+
+    MissingError when it is not there or refuses the login, RunError when it refuses a question.
+    """
+    request = {"target": dict(target), "asks": list(asks), "patience_s": patience_s}
+    answer = ask("ask", request, before)
+    assert isinstance(answer, Answers)
+    return answer.answers
+
+
+def census(path: Path, addresses: Sequence[str] = (), symbols: Sequence[str] = ()) -> Census:
+    """Disassemble the functions of an ELF file with these link-time addresses or names."""
+    asked = {"path": str(path), "symbols": list(symbols), "addresses": list(addresses)}
+    answer = ask("census", asked)
+    assert isinstance(answer, Census)
+    return answer
+
+
+def survey(paths: Sequence[Path], sites: bool = True) -> Iterator[ImageCensus | RefusedFile]:
+    """Whole files: what each ELF image holds, or why a file is none, as they are read."""
+    yield from surveyed(start_survey(paths, sites))
+
+
+def surveyed(process: subprocess.Popen[bytes]) -> Iterator[ImageCensus | RefusedFile]:
+    """The same, of a survey that was started before."""
+    session = Session("census", {}, result_type=Surveyed, process=process)
+    try:
+        for message in session.messages():
+            if isinstance(message, ImageCensus | RefusedFile):
+                yield message
+    finally:
+        session.stop()

@@ -1,0 +1,32 @@
+"""The plan: frozen data that fix a study before its first run (`plan.json`)."""
+
+from assay.plan.names import BASELINE, SENTINEL
+from assay.plan.phases import PlannedPoint, PlannedScaling, PlannedScreen
+from assay.plan.pilot import PilotedArm, PilotedCase, PlannedPilot
+from assay.plan.plan import (
+    Plan,
+    PlannedBuild,
+    PlannedProfile,
+    PlannedServer,
+    Slot,
+    block_order,
+    workload_seed,
+)
+
+__all__ = [
+    "BASELINE",
+    "SENTINEL",
+    "PilotedArm",
+    "PilotedCase",
+    "Plan",
+    "PlannedBuild",
+    "PlannedPilot",
+    "PlannedPoint",
+    "PlannedProfile",
+    "PlannedScaling",
+    "PlannedScreen",
+    "PlannedServer",
+    "Slot",
+    "block_order",
+    "workload_seed",
+]

@@ -1,0 +1,189 @@
+"""The plan: everything that is fixed before the first run, as it stands in `plan.json`.
+
+A plan is enough to go on with a killed study and to recompute its verdicts: the
+arms, the whole schedule, the seed and the rule. Nothing in it depends on a
+measurement that counts: warm-up and window may come from a pilot, which it shows.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from assay.core.terms import Direction
+from assay.plan.phases import PlannedScaling, PlannedScreen
+from assay.plan.pilot import PlannedPilot
+
+MAX_BLOCKS = 400
+"""Blocks written down beforehand; the budget ends a study long before."""
+
+
+MAX_SLOTS = 40_000
+"""Runs written down beforehand, where many arms would make 400 blocks unwieldy."""
+
+
+class Planned(BaseModel):
+    """The base of the plan's parts: unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PlannedFactor(Planned):
+    change: str
+    levels: list[str]
+    effort: str
+    dose_unit: str | None
+    predicts: dict[str, dict[str, Direction]] = {}
+    """Of each level but the first: which way metrics should go, as measured, against the first."""
+    mechanism: str = ""
+    """The share of time in what the change would take away: a metric, or a family of them."""
+
+
+class PlannedArm(Planned):
+    name: str
+    levels: dict[str, str]
+    effort: str | None
+    placebo: bool
+
+
+class PlannedCase(Planned):
+    name: str
+    target: str
+    workload: str
+    stand_in: str | None
+    attached: str = ""
+    """The address of a server that ran already, and was not private; empty for one of ours."""
+
+
+class PlannedAbsent(Planned):
+    factor: str
+    level: str
+    why: str
+
+
+class PlannedBuild(Planned):
+    """An executable that was made for a level, and all that its contents follow from."""
+
+    factor: str
+    level: str
+    recipe: str
+    arm: str
+    sha256: str
+    version: str
+    source_sha256: str
+    compiler: str
+    flags: str
+
+
+class PlannedNetwork(Planned):
+    """Server and client were two hosts of one machine, joined by queues."""
+
+    queues: int
+
+
+class PlannedServer(Planned):
+    """An executable that was here already: whose it is ("target redis", "factor=level"), and what
+    it was."""
+
+    of: str
+    sha256: str
+    version: str
+
+
+class PlannedCounters(Planned):
+    """What is counted beside each run, and what of it cannot be counted here, with the reason."""
+
+    groups: list[str] = []
+    absent: dict[str, str] = {}
+
+
+class PlannedProfile(Planned):
+    """How the server is sampled over each window: so many times a second of each thread's CPU time.
+
+    `absent`: what of it cannot be had here, with the reason; under "profile" where nothing can.
+    """
+
+    hz: int
+    event: str
+    absent: dict[str, str] = {}
+
+    @property
+    def possible(self) -> bool:
+        """Whether runs are sampled at all."""
+        return "profile" not in self.absent
+
+
+class Slot(Planned):
+    """One place in a block's order."""
+
+    case: str
+    arm: str
+
+
+class Plan(Planned):
+    """`plan.json`. Times in seconds; `schedule[b]` is block b's order of all arms.
+
+    `base` is the folder that paths of executables start at, where the study names any.
+    """
+
+    version: str
+    study: str
+    question: str
+    source: str
+    study_sha256: str
+    base: str
+    overrides: dict[str, Any]
+    seed: int
+    design: str
+    order: list[str]
+    primary: str
+    also: list[str]
+    warmup_s: float
+    window_s: float
+    smallest: float
+    margin: float
+    alpha: float
+    budget_s: float
+    full: bool
+    screen: PlannedScreen | None
+    scaling: PlannedScaling | None
+    factors: dict[str, PlannedFactor]
+    cases: list[PlannedCase]
+    arms: list[PlannedArm]
+    absent: list[PlannedAbsent]
+    schedule: list[list[Slot]]
+    pilot: PlannedPilot | None = None
+    builds: list[PlannedBuild] = []
+    servers: list[PlannedServer] = []
+    counters: PlannedCounters = PlannedCounters()
+    profile: PlannedProfile | None = None
+    network: PlannedNetwork | None = None
+
+    @property
+    def runs_budget_s(self) -> float:
+        """What a pilot left of the budget."""
+        return self.budget_s - (self.pilot.took_s if self.pilot else 0.0)
+
+    @property
+    def baseline(self) -> str:
+        """The arm that others are compared with."""
+        return self.arms[0].name
+
+
+def block_order(seed: int, block: int, attempt: int, slots: list[Slot]) -> list[Slot]:
+    """One block's random order: a uniform permutation drawn from seed, block and attempt.
+
+    The slots are sorted first, so that the order in which a study file lists
+    its arms changes nothing. Restricted to the arms still live it is a uniform
+    permutation of those.
+    """
+    ordered = sorted(slots, key=lambda s: (s.case, s.arm))
+    random.Random(f"assay {seed} block {block} attempt {attempt}").shuffle(ordered)
+    return ordered
+
+
+def workload_seed(seed: int, block: int) -> int:
+    """The seed of the load's inputs: the same for every run of a block, new in each block."""
+    return random.Random(f"assay {seed} workload {block}").getrandbits(63)

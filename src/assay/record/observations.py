@@ -1,0 +1,59 @@
+"""Which runs count, and the blocks of observations that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.record.run import RunRecord
+from assay.stats.latency import latency_count, saturated
+from assay.stats.stationarity import trend_of
+from assay.verdict.observations import Block, Observation, Seen
+
+
+def status_of(run: RunRecord, voided: set[tuple[int, int, str]], blocks: int) -> str:
+    """What became of a run: counts, void, failed, or aside.
+
+    Aside is a good run whose case was run again in its block, or whose block was not completed;
+    `voided` holds block, attempt and case of every void run.
+    """
+    if run.status != "ok":
+        return run.status
+    aside = (run.block, run.attempt, run.case) in voided or run.block >= blocks
+    return "aside" if aside else "counts"
+
+
+def statuses(runs: Sequence[RunRecord], blocks: int) -> list[str]:
+    """`status_of` every run; `blocks` complete blocks were judged."""
+    voided = {(r.block, r.attempt, r.case) for r in runs if r.status == "void"}
+    return [status_of(r, voided, blocks) for r in runs]
+
+
+def counting(runs: Sequence[RunRecord], blocks: int) -> list[RunRecord]:
+    """The runs that verdicts are made of."""
+    return [r for r, s in zip(runs, statuses(runs, blocks), strict=True) if s == "counts"]
+
+
+def counted_blocks(runs: Sequence[RunRecord], blocks: int) -> list[Block]:
+    """The complete blocks that verdicts were made of, as `Replay` has them but for the order of
+    their runs' attempts; `blocks` complete blocks were judged."""
+    cells: list[dict[tuple[str, str], Observation]] = [{} for _ in range(blocks)]
+    took_s = [0.0] * blocks
+    for run in counting(runs, blocks):
+        cells[run.block][run.case, run.arm] = observation(run)
+        took_s[run.block] += run.took_s
+    return [Block(held, took) for held, took in zip(cells, took_s, strict=True)]
+
+
+def observation(record: RunRecord) -> Observation:
+    """What a run was, as verdicts take it."""
+    seen = {f: Seen(w.held, w.evidence) for f, w in record.witness.items()}
+    return Observation(
+        metrics=record.metrics,
+        witness=seen,
+        dose=record.dose,
+        latencies=latency_count(record.operations, record.latency_of),
+        latency_of=record.latency_of,
+        trend=trend_of(record.intervals),
+        saturated=saturated(record.health),
+        open_loop=record.health.get("asked_per_s") is not None,
+    )

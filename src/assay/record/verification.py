@@ -1,0 +1,63 @@
+"""Recomputing a bundle: the runs through the schedule to the verdicts, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from assay.core.errors import AlteredError
+from assay.record.bundle import Bundle
+from assay.record.replay import Replay
+from assay.verdict.rows import Verdicts
+from assay.verdict.summary import summarise
+
+
+def replayed(bundle: Bundle) -> Replay:
+    """The state of a bundle from its runs; AlteredError if they are not as they were written."""
+    replay = Replay(bundle.plan)
+    for record in bundle.runs():
+        replay.add(record)
+    return replay
+
+
+def verdicts_of(replay: Replay) -> Verdicts:
+    """`verdicts.json` of a replayed study."""
+    statuses = [(r.arm, r.status) for r in replay.records]
+    return summarise(
+        replay.plan, replay.ruling, len(replay.blocks), statuses, replay.stopped, replay.extensions
+    )
+
+
+def differences(bundle: Bundle) -> list[str]:
+    """Where `verdicts.json` is not what the runs say, in words; empty when all is well.
+
+    AlteredError names the run when one was altered.
+    """
+    replay = replayed(bundle)
+    said = bundle.verdicts()
+    if said.stopped and not replay.stopped:
+        replay.stop(said.stopped)
+    found = list(_differing("verdicts.json", said.model_dump(), verdicts_of(replay).model_dump()))
+    return found + list(_altered_profiles(bundle, replay))
+
+
+def _altered_profiles(bundle: Bundle, replay: Replay) -> Iterator[str]:
+    """Profiles that are not as they were written: each is said, since the verdicts do not need
+    them."""
+    for record in replay.records:
+        try:
+            bundle.profile(record)
+        except AlteredError as error:
+            yield error.message
+
+
+def _differing(where: str, said: Any, found: Any) -> list[str]:
+    if isinstance(said, dict) and isinstance(found, dict):
+        keys = sorted(set(said) | set(found))
+        return [d for k in keys for d in _differing(f"{where}.{k}", said.get(k), found.get(k))]
+    if isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
+        pairs = enumerate(zip(said, found, strict=True))
+        return [d for i, (s, f) in pairs for d in _differing(f"{where}[{i}]", s, f)]
+    if said == found:
+        return []
+    return [f"{where} says {said!r}; the runs give {found!r}"]

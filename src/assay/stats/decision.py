@@ -1,0 +1,320 @@
+"""`decide`: verdicts for anybody's runs, whatever tool made them.
+
+The same engine the bench uses, behind one function: rows in, words and intervals out. It can
+check only what the rows show. That the load generator kept up, the setting was in force, and
+the order was random are promises of whoever measured; what the rows betray about them comes
+back as warnings.
+
+Sources: those of `sequence.py` and `warnings.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.core.errors import DataError
+from assay.core.units import parse_percent
+from assay.stats import warnings
+from assay.stats.rule import Rule, Strength, Word
+from assay.stats.run_table import Better, Columns, Floats, Indices, Table, read_runs
+from assay.stats.sequence import Judgement, judge, judge_once
+from assay.stats.warnings import Code, Doubt
+
+ALPHA_MIN = 1e-12  # nobody measures as often; far below, the quantiles end
+PLANNED_MAX = 10**9
+RATIO_LOG_MAX = 700.0  # log units; exp of more is no float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer about one arm against the baseline. Effects are fractions; up is better.
+
+    With better="lower" an effect is baseline/arm - 1: 0.02 means the baseline takes 2 % more.
+
+    word       helps, hurts, no difference, undecided
+    low, high  the interval; None when there are too few blocks for a bounded one
+    estimate   Hodges-Lehmann estimate; biased outwards when a study stopped early
+    blocks     blocks that have both arms and were used
+    level      chance of error the interval stands for, 0.05 meaning 95 %
+    look       index of the look (from 0) that gave the answer; None before the first
+    final      False while a planned study is still running
+    """
+
+    arm: str
+    word: Word
+    strength: Strength
+    estimate: float
+    low: float | None
+    high: float | None
+    blocks: int
+    level: float
+    look: int | None
+    final: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Everything `decide` found: `verdicts` by arm, and sentences about what they rest on.
+
+    `doubts` are the same warnings with their codes. `medians`: of every arm, the median of all
+    its runs, as measured.
+    """
+
+    baseline: str
+    planned: int | None
+    blocks: int
+    rule: Rule
+    verdicts: dict[str, Verdict]
+    doubts: tuple[Doubt, ...]
+    medians: dict[str, float]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The doubts as sentences."""
+        return [doubt.text for doubt in self.doubts]
+
+
+def decide(
+    runs: Iterable[tuple] | Columns,
+    *,
+    baseline: str,
+    smallest: str | float = "2%",
+    margin: str | float = "2%",
+    alpha: float = 0.05,
+    better: Better = "higher",
+    planned: int | None = None,
+) -> Decision:
+    """Decide for every arm whether it helps against `baseline`.
+
+    `runs`: rows (block, arm, value) or (block, arm, value, order); a block holds one run of each
+    arm, done close together in random order. A million of them are decided in seconds.
+    `smallest`, `margin`: "2%" or 0.02. With `planned=N` the data are those of a study planned
+    for N blocks that was looked at on the way, and the looks are replayed; without it, they are
+    tested once, as a size fixed beforehand.
+    Raises DataError, with the next step, on input that cannot be decided on.
+
+    >>> rows = [(b, arm, 100.0 + b % 3 + (9 if arm == "new" else 0))
+    ...         for b in range(9) for arm in ("old", "new")]
+    >>> str(decide(rows, baseline="old").verdicts["new"].word)
+    'helps'
+    """
+    rule = _rule(smallest, margin, alpha)
+    if planned is not None and (isinstance(planned, bool) or not _is_count(planned)):
+        raise DataError(f"planned is {planned!r}", next_step="give the number of planned blocks")
+    table = read_runs(runs, better)
+    arms = _candidates(table, baseline)
+    contrasts = _contrasts(table, arms, baseline)
+    _require_usable(contrasts, table, baseline)
+    series = {
+        arm: list(zip(blocks.tolist(), values.tolist(), strict=True))
+        for arm, (blocks, values) in contrasts.items()
+    }
+    count = len(table.blocks)
+    if planned is None:
+        judgements = judge_once(series, rule, count)
+    else:
+        judgements = judge(series, rule, int(planned), count)
+    doubts = [
+        *_plan_doubts(planned, count, judgements),
+        *_dropped_doubts(contrasts, table, baseline),
+        *_run_doubts(contrasts, table, baseline),
+    ]
+    return Decision(
+        baseline=baseline,
+        planned=planned,
+        blocks=count,
+        rule=rule,
+        verdicts={arm: _verdict(judgements[arm]) for arm in arms},
+        doubts=tuple(doubts),
+        medians={arm: _median(table.values[table.runs_of[arm]]) for arm in table.arms},
+    )
+
+
+def _rule(smallest: object, margin: object, alpha: object) -> Rule:
+    known = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not known or not ALPHA_MIN <= alpha < 0.5:
+        raise DataError(f"alpha is {alpha!r}", next_step="give an error rate such as 0.05")
+    return Rule(_fraction(smallest, "smallest"), _fraction(margin, "margin"), float(alpha))
+
+
+def _fraction(size: object, name: str) -> float:
+    """A size as a fraction: "2%" or 0.02. Raises DataError."""
+    number = math.nan
+    if isinstance(size, str):
+        with suppress(ValueError):
+            number = parse_percent(size)
+    elif isinstance(size, numbers.Real) and not isinstance(size, bool):
+        number = float(size)
+    if not 0 < number < 1:
+        raise DataError(
+            f"{name} is {size!r}, which is no size between 0 and 100 %",
+            next_step=f'write {name}="2%" or {name}=0.02',
+        )
+    return number
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and 1 <= value <= PLANNED_MAX
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message, ten at most."""
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+def _candidates(table: Table, baseline: str) -> list[str]:
+    if baseline not in table.arms:
+        raise DataError(
+            f"there is no arm called {baseline!r}",
+            next_step=f"name one of {listed(table.arms)} as baseline",
+        )
+    arms = [arm for arm in table.arms if arm != baseline]
+    if not arms:
+        raise DataError(
+            f"{baseline} is the only arm",
+            next_step="add runs of an arm to compare it with; of files without arms, each is one",
+        )
+    return arms
+
+
+Contrasts = dict[str, tuple[Indices, Floats]]
+"""Arm -> the blocks that have it and the baseline, ascending, and the contrast of each."""
+
+
+def _contrasts(table: Table, arms: list[str], baseline: str) -> Contrasts:
+    """`series(change(arm, baseline), ...)` of `contrast.py`, all blocks at once."""
+    theirs = np.full(len(table.blocks), np.nan)
+    theirs[table.block[table.runs_of[baseline]]] = table.logs[table.runs_of[baseline]]
+    found: Contrasts = {}
+    for arm in arms:
+        blocks = table.block[table.runs_of[arm]]
+        values = table.logs[table.runs_of[arm]] - theirs[blocks]
+        complete = ~np.isnan(values)
+        found[arm] = blocks[complete], values[complete]
+    return found
+
+
+def _median(values: Floats) -> float:
+    """As numpy's, but finite at the end of floating point."""
+    low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]].tolist()
+    return (low + high) / 2 if low + high < math.inf else low / 2 + high / 2
+
+
+def _require_usable(contrasts: Contrasts, table: Table, baseline: str) -> None:
+    for arm, (blocks, values) in contrasts.items():
+        if not len(blocks):
+            raise DataError(
+                f"no block has both {arm} and {baseline}",
+                next_step="give runs that were done together the same block",
+            )
+        widest = int(np.argmax(np.abs(values)))
+        if abs(values[widest]) > RATIO_LOG_MAX:
+            raise DataError(
+                f"block {table.blocks[blocks[widest]]}: {arm} and {baseline} differ by a factor "
+                f"of 10^{abs(values[widest]) / math.log(10):.0f}",
+                next_step="check the two values: no floating-point number is that large",
+            )
+
+
+def _verdict(judgement: Judgement) -> Verdict:
+    assert judgement.estimate is not None, "every arm has a complete block by now"
+    return Verdict(
+        arm=judgement.name,
+        word=judgement.word,
+        strength=judgement.strength,
+        estimate=judgement.estimate,
+        low=judgement.low,
+        high=judgement.high,
+        blocks=judgement.blocks,
+        level=judgement.level,
+        look=judgement.look,
+        final=judgement.final,
+        reason=judgement.reason,
+    )
+
+
+def _plan_doubts(planned: int | None, blocks: int, judgements: dict[str, Judgement]) -> list[Doubt]:
+    if planned is None:
+        return [
+            Doubt(
+                Code.FIXED_SAMPLE,
+                "tested once, as a number of blocks fixed beforehand; adding blocks and testing "
+                "again until the answer pleases is wrong far more often than alpha: give the "
+                "planned number of blocks if you look on the way",
+            )
+        ]
+    if blocks > planned:
+        return [
+            Doubt(
+                Code.BEYOND_PLAN,
+                f"{blocks - planned} of {blocks} blocks came after the {planned} planned and "
+                "were not used",
+            )
+        ]
+    if not all(judgement.final for judgement in judgements.values()):
+        return [
+            Doubt(
+                Code.UNFINISHED,
+                f"{blocks} of {planned} planned blocks are in; undecided arms may still be decided",
+            )
+        ]
+    return []
+
+
+def _dropped_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[Doubt]:
+    doubts = []
+    for arm, (used, _) in contrasts.items():
+        count = len(table.blocks) - len(used)
+        if not count:
+            continue
+        among = np.arange(min(len(table.blocks), len(used) + 5))  # five of them, or all there are
+        lacking = np.setdiff1d(among, used)[:5]
+        shown = ", ".join(str(table.blocks[k]) for k in lacking) + (", ..." if count > 5 else "")
+        doubts.append(
+            Doubt(
+                Code.BLOCKS_DROPPED,
+                f"{arm}: {count} of {len(table.blocks)} blocks lack it or {baseline} "
+                f"and do not count ({shown})",
+            )
+        )
+    return doubts
+
+
+def _run_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[Doubt]:
+    doubts: list[Doubt | None] = []
+    if table.by_position:
+        doubts.append(
+            Doubt(
+                Code.ORDER_UNKNOWN,
+                "the runs name no blocks, so the first run of every arm was paired with the first "
+                "of the others, the second with the second, and so on; the verdicts hold if the "
+                "runs of a pair were done close together and in random order, and are worthless "
+                "if all runs of one arm came before those of the next",
+            )
+        )
+    elif table.orders is None:
+        doubts.append(
+            Doubt(
+                Code.ORDER_UNKNOWN,
+                "the rows do not say in which order the runs happened; the verdicts hold if it "
+                "was random inside every block",
+            )
+        )
+    if table.orders is not None:
+        grouped = warnings.grouped_doubt(table.sequence or [])
+        doubts.append(grouped)
+        if grouped is None:
+            doubts.extend(warnings.order_doubts(list(table.orders.values())))
+            doubts.append(warnings.slot_doubt(table.by_block, table.orders))
+            doubts.append(warnings.carry_doubt(table.by_block, table.orders, baseline))
+    for arm, (_, values) in contrasts.items():
+        doubts.append(warnings.serial_doubt(arm, values))
+        doubts.append(warnings.ties_doubt(arm, values))
+    return [doubt for doubt in doubts if doubt is not None]

@@ -1,0 +1,389 @@
+"""The sequential engine: from contrasts block by block to verdicts, look by look.
+
+Pure and deterministic. The bench calls it after every block, `assay verify` calls it once on
+the finished runs, and both get the same answer, because every call replays all looks from the
+first. Nothing is remembered between calls.
+
+A contrast goes through these states, and only at looks:
+
+    open ── interval above or below zero ────────────> helps / hurts     final
+         ── equivalence interval inside the margin ──> no difference     final
+         ── neither within reach by the end ───────────> undecided         final
+         ── last look ───────────────────────────────> undecided         final
+    undecided ── end of an extension that was asked for ──> tested once more, as above
+
+The family shares alpha by Holm's method at every look: with `left` hypotheses not rejected so
+far, each open one is tested at the look's nominal level for alpha/left; a rejection lowers
+`left` at once. Spending linear in time keeps nominal levels monotone in alpha, which is what
+makes Holm valid in a group-sequential study. Equivalence is claimed at 5 % per side for each
+contrast on its own; it is a statement about that contrast and is not corrected for the others.
+
+An extension adds half as many blocks again and tests once, at its end, the contrasts that are
+still undecided, out of what the rule kept back; the union bound holds whatever led to it.
+
+A sample that has not grown since the last look is not judged again: a later look's level is made
+for new blocks, and an arm that left a race has none.
+
+Not here: which runs count (bench) and the first noise estimate (`plan.py`).
+
+Sources: Holm, Scand. J. Stat. 6 (1979); Maurer & Bretz, Stat. Biopharm. Res. 5 (2013) and
+Tamhane et al., Stat. Med. 40 (2021) 5333, group-sequential Holm; Jennison & Turnbull (2000),
+chapter 9 repeated intervals, chapter 10 predictive-power futility; Schuirmann (1987), TOST.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scipy.special import chdtri, ndtri
+
+from assay.stats.boundary import looks, nominal_levels
+from assay.stats.robustness import fragility, read_off, within
+from assay.stats.rule import Rule, Strength, Word, percent
+from assay.stats.sample_size import blocks_for_margin, blocks_for_smallest, study_size
+from assay.stats.signed_rank import Interval, SignedRank
+
+Series = Sequence[tuple[int, float]]
+FUTILITY_Z = 1.645  # how far a hopeless study is from an answer, in predicted deviations
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is known about one contrast. Effects are fractions: exp(theta) - 1.
+
+    estimate   Hodges-Lehmann estimate over the blocks used; None without any block
+    low, high  the repeated interval; None when unbounded: before the first look, and when so
+               few blocks cannot reject at any value
+    blocks     blocks of this contrast that were used (those missing do not count)
+    look       index of the look (from 0) this was read at, extensions counting on; None before
+               the first
+    final      nothing will change this any more
+    level      two-sided error that the interval stands for, over all planned looks or at the end
+               of its extension: alpha/left for helps, hurts and undecided; for "no difference"
+               that of equivalence
+    """
+
+    name: str
+    word: Word
+    estimate: float | None
+    low: float | None
+    high: float | None
+    blocks: int
+    look: int | None
+    final: bool
+    level: float
+    reason: str
+    strength: Strength = Strength.CONFIRMED
+
+
+def judge(
+    series: Mapping[str, Series],
+    rule: Rule,
+    planned: int,
+    blocks_done: int,
+    family: Collection[str] | None = None,
+    extensions: int = 0,
+) -> dict[str, Judgement]:
+    """Replay every look a study of `planned` blocks has reached after `blocks_done` blocks.
+
+    `series`: contrast -> (block index, contrast in log units, up is better), ascending in block;
+    indices count from 0, so they are below `blocks_done`; blocks may be missing. Values after
+    the look that decided a contrast, or beyond `planned`, are not looked at. `family`: all
+    contrasts that share alpha, those without data included; by default the keys of `series`.
+    `extensions`: how many were asked for after the study had ended undecided (`extended` says
+    how many blocks that makes).
+    Returns one judgement per member of the family. Raises ValueError on a contrast outside the
+    family, on blocks out of order or out of range, and on values that are not finite.
+    """
+    schedule = looks(planned, rule.alpha_main)
+    stages = [_Look(k, schedule, rule) for k in range(len(schedule))]
+    for number in range(1, extensions + 1):
+        total = extended(planned, number)
+        stages.append(_Look(0, (total,), rule.extension(number), number, len(stages)))
+    return _replay(series, stages, blocks_done, family)
+
+
+def extended(planned: int, extensions: int) -> int:
+    """Blocks in all after so many extensions, each half as many blocks again."""
+    for _ in range(extensions):
+        planned += math.ceil(planned / 2)
+    return planned
+
+
+def judge_once(
+    series: Mapping[str, Series], rule: Rule, blocks: int, family: Collection[str] | None = None
+) -> dict[str, Judgement]:
+    """Judge a finished sample of `blocks` blocks as one look that spends all of `alpha`.
+
+    For data somebody else gathered with a size fixed beforehand: there is no next look, so
+    nothing is kept in reserve. Arguments and errors as for `judge`.
+    """
+    look = _Look(0, (blocks,), replace(rule, reserve=0.0))
+    return _replay(series, [look], blocks, family)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """One look: its index among the looks that share an error, and the rule that gives it.
+
+    `extension` numbers the extension it ends, 0 for the planned looks; `earlier` counts the
+    looks of the study before those of `schedule`.
+    """
+
+    index: int
+    schedule: tuple[int, ...]
+    rule: Rule
+    extension: int = 0
+    earlier: int = 0
+
+    @property
+    def position(self) -> int:
+        return self.earlier + self.index
+
+    @property
+    def blocks(self) -> int:
+        return self.schedule[self.index]
+
+    @property
+    def planned(self) -> int:
+        return self.schedule[-1]
+
+    @property
+    def last(self) -> bool:
+        return self.index == len(self.schedule) - 1
+
+    def level(self, alpha: float) -> float:
+        return nominal_levels(self.schedule, self.planned, alpha)[self.index]
+
+    def final_z(self, alpha: float) -> float:
+        return -float(ndtri(nominal_levels(self.schedule, self.planned, alpha)[-1] / 2))
+
+    def place(self) -> str:
+        if self.extension:
+            return f"extension {self.extension}, {self.blocks} blocks"
+        return f"look {self.index + 1} of {len(self.schedule)}, {self.blocks} blocks"
+
+
+def _replay(
+    series: Mapping[str, Series],
+    stages: Sequence[_Look],
+    blocks_done: int,
+    family: Collection[str] | None,
+) -> dict[str, Judgement]:
+    names = sorted(series if family is None else set(family))
+    _check(series, names, blocks_done)
+    left = len(names)
+    counts: dict[str, int] = {}
+    found = {name: _before_first_look(name, series, stages[0], left) for name in names}
+    for look in stages:
+        if look.extension:
+            _reopen(found, look)
+        if look.blocks > blocks_done:
+            continue
+        samples = {
+            name: sample
+            for name in names
+            if not found[name].final and (sample := _sample(series.get(name, ()), look.blocks))
+        }
+        still = {n for n, s in samples.items() if s.count == counts.get(n) and not look.extension}
+        counts.update({name: sample.count for name, sample in samples.items()})
+        for name in still:
+            del samples[name]
+            found[name] = replace(found[name], final=look.last)
+        left = _reject(samples, look, left, found)
+        for name in names:
+            if not found[name].final and name not in still:
+                found[name] = _settle(name, samples.get(name), look, left, len(names))
+    return found
+
+
+def _reopen(found: dict[str, Judgement], look: _Look) -> None:
+    """What an extension takes up again: everything that ended undecided."""
+    for name, judgement in found.items():
+        if judgement.word is Word.UNDECIDED:
+            reason = f"extension {look.extension} is judged at block {look.blocks}"
+            found[name] = replace(judgement, final=False, reason=_join(reason, judgement.reason))
+
+
+def _check(series: Mapping[str, Series], names: list[str], blocks_done: int) -> None:
+    strangers = sorted(set(series) - set(names))
+    if strangers:
+        raise ValueError(f"not in the family: {', '.join(strangers)}")
+    for name, values in series.items():
+        indices = [block for block, _ in values]
+        if any(late <= early for early, late in itertools.pairwise(indices)):
+            raise ValueError(f"{name}: blocks must ascend, each once")
+        if indices and not 0 <= indices[0] <= indices[-1] < blocks_done:
+            raise ValueError(f"{name}: block indices must lie in 0..{blocks_done - 1}")
+
+
+def _sample(values: Series, blocks: int) -> SignedRank | None:
+    chosen = [value for block, value in values if block < blocks]
+    return SignedRank(chosen) if chosen else None
+
+
+def _reject(
+    samples: dict[str, SignedRank], look: _Look, left: int, found: dict[str, Judgement]
+) -> int:
+    """Holm at one look: write helps and hurts into `found`, return how many are left."""
+    while left > 0:
+        alpha = look.rule.alpha_main / left
+        level = look.level(alpha)
+        passed = [
+            name
+            for name, sample in samples.items()
+            if not found[name].final and _clears_zero(sample.interval(level))
+        ]
+        if not passed:
+            break
+        for name in passed:
+            found[name] = _answer(name, samples[name], look, alpha)
+        left -= len(passed)
+    return left
+
+
+def _clears_zero(interval: Interval) -> bool:
+    return interval[0] > 0 or interval[1] < 0
+
+
+def _settle(name: str, sample: SignedRank | None, look: _Look, left: int, family: int) -> Judgement:
+    """A contrast that was not rejected at this look: no difference, hopeless, or still open."""
+    rule = look.rule
+    alpha = rule.alpha_main / left
+    if sample is None:
+        text = "no block of this contrast is complete"
+        return Judgement(
+            name, Word.UNDECIDED, None, None, None, 0, look.position, look.last, alpha, text
+        )
+    if within(sample.interval(look.level(rule.alpha_equivalence)), rule.margin_log):
+        return _answer(name, sample, look, alpha)
+    can_reject = not math.isinf(sample.interval(look.level(alpha))[0])
+    hopeless = can_reject and not look.last and _is_futile(sample, look, alpha)
+    return _undecided(name, sample, look, alpha, hopeless, family)
+
+
+def _answer(name: str, sample: SignedRank, look: _Look, alpha: float) -> Judgement:
+    """Write up a contrast that has its answer: helps, hurts or no difference."""
+    rule = look.rule
+    level, level_equal = look.level(alpha), look.level(rule.alpha_equivalence)
+    interval, equal = sample.interval(level), sample.interval(level_equal)
+    word = read_off(interval, equal, rule.margin_log)
+    if word is Word.NO_DIFFERENCE:
+        interval, alpha = equal, rule.alpha_equivalence
+        reason = f"the interval lies within {percent(rule.margin)} of zero"
+    else:
+        side = "above" if word is Word.HELPS else "below"
+        reason = f"the interval lies {side} zero"
+        if within(equal, rule.margin_log):
+            reason += f", but by less than {percent(rule.margin)}"
+    reason += f" ({look.place()})"
+    remark = fragility(sample.values, word, level, level_equal, rule.margin_log)
+    return _judgement(name, word, sample, interval, look, True, alpha, _join(reason, remark))
+
+
+def _undecided(
+    name: str, sample: SignedRank, look: _Look, alpha: float, hopeless: bool, family: int
+) -> Judgement:
+    """Write up a contrast without an answer, finally or so far."""
+    rule = look.rule
+    level, level_equal = look.level(alpha), look.level(rule.alpha_equivalence)
+    interval = sample.interval(level)
+    final = look.last or hopeless
+    if math.isinf(interval[0]):
+        least = 1 - math.floor(math.log2(level))
+        reason = f"{_count(sample.count)} cannot decide, whatever they show: {least} is the least"
+    else:
+        reason = f"the interval includes zero and reaches beyond {percent(rule.margin)}"
+    if hopeless:
+        reason += f"; {look.planned} blocks would hardly change that"
+    reason += f" ({look.place()}); {_needs(sample, rule, family)}"
+    remark = ""
+    if final and not math.isinf(interval[0]):
+        remark = fragility(sample.values, Word.UNDECIDED, level, level_equal, rule.margin_log)
+    return _judgement(
+        name, Word.UNDECIDED, sample, interval, look, final, alpha, _join(reason, remark)
+    )
+
+
+def _judgement(
+    name: str,
+    word: Word,
+    sample: SignedRank,
+    interval: Interval,
+    look: _Look,
+    final: bool,
+    alpha: float,
+    reason: str,
+) -> Judgement:
+    low, high = as_fractions(interval)
+    estimate = math.expm1(sample.estimate)
+    return Judgement(
+        name, word, estimate, low, high, sample.count, look.position, final, alpha, reason
+    )
+
+
+def as_fractions(interval: Interval) -> tuple[float | None, float | None]:
+    """An interval in log units as fractions; None where unbounded."""
+    low, high = (None if math.isinf(end) else math.expm1(end) for end in interval)
+    return low, high
+
+
+def _before_first_look(
+    name: str, series: Mapping[str, Series], first: _Look, family: int
+) -> Judgement:
+    rule = first.rule
+    sample = _sample(series.get(name, ()), first.blocks)
+    reason = f"the first look is at block {first.blocks}"
+    if sample is not None:
+        reason += f"; {_needs(sample, rule, family)}"
+    estimate = None if sample is None else math.expm1(sample.estimate)
+    count = 0 if sample is None else sample.count
+    alpha = rule.alpha_main / family
+    return Judgement(name, Word.UNDECIDED, estimate, None, None, count, None, False, alpha, reason)
+
+
+def _needs(sample: SignedRank, rule: Rule, family: int) -> str:
+    """How many blocks the two questions need at the noise seen; never fewer than were used."""
+    if sample.count < 3:
+        return "at least 3 blocks are needed to judge the noise"
+    noise, more = sample.noise(), study_size(sample.count + 1)
+    smallest = max(blocks_for_smallest(noise, rule, family), more)
+    margin = max(blocks_for_margin(noise, rule), more)
+    return (
+        f"about {smallest} blocks are needed to see {percent(rule.smallest)}, "
+        f"{margin} to show no difference larger than {percent(rule.margin)}"
+    )
+
+
+def _is_futile(sample: SignedRank, look: _Look, alpha: float) -> bool:
+    """Whether neither answer is within reach by the planned end.
+
+    Given n of N blocks and a flat prior, the final estimate is about normal around the present
+    one with variance s^2 (1/n - 1/N) (Jennison & Turnbull, section 10.3). Hopeless means: with
+    the noise at its lower 97.5 % limit (chi-square), and the estimate 1.645 such deviations
+    further from zero, the final interval would still include zero; and as many nearer to zero,
+    the final equivalence interval would still reach beyond the margin. Stopping for futility
+    only ever loses power, never error rate.
+    """
+    noise, free = sample.noise(), sample.count - 1
+    if free < 1:
+        return False
+    drift = FUTILITY_Z * noise * math.sqrt(max(0.0, 1 / sample.count - 1 / look.planned))
+    least = noise * math.sqrt(free / float(chdtri(free, 0.025)) / look.planned)
+    size = abs(sample.estimate)
+    equivalence = look.final_z(look.rule.alpha_equivalence) * least
+    return (
+        size + drift < look.final_z(alpha) * least
+        and max(0.0, size - drift) + equivalence > look.rule.margin_log
+    )
+
+
+def _count(blocks: int) -> str:
+    return "1 block" if blocks == 1 else f"{blocks} blocks"
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,41 @@
+"""Whether the rules that void a run prefer an arm.
+
+A rule is blind to the arm on paper; whether it is so in fact shows in the counts. If B loads the
+machine so that its runs are void more often, the runs of B that count are the lucky ones, and
+any difference may be that. Each arm is compared with all the others together.
+
+A run after a void one in its block is not made, which is why runs made are the base and not runs
+planned: whether a run is void is decided by that run alone. An arm that leaves the study early
+has lived through other hours than the rest; a disturbance that began later then looks like a
+preference. The reasons of the void runs tell which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.stats.fisher import holm, one_against_rest
+from assay.stats.warnings import RARE, Code, Doubt
+
+
+def void_doubt(voids: Mapping[str, int], runs: Mapping[str, int]) -> Doubt | None:
+    """A doubt when voids depend on the arm. Both by arm; `runs` are all that were made.
+
+    Holm over the arms, or one test where there are two.
+    """
+    plain = one_against_rest(voids, runs)
+    adjusted = holm(plain) if len(plain) > 2 else plain
+    flagged = {arm: p for arm, p in adjusted.items() if p <= RARE}
+    if not flagged:
+        return None
+    arm = min(flagged, key=lambda a: (flagged[a], -voids.get(a, 0) / runs[a], a))
+    others = [a for a in plain if a != arm]
+    here, there = voids.get(arm, 0), sum(voids.get(a, 0) for a in others)
+    rest = f"{there} of {sum(runs[a] for a in others)}"
+    return Doubt(
+        Code.VOIDS_DEPEND,
+        f"{here} of {runs[arm]} runs of {arm} were void, {rest} of the other arms' "
+        f"(Fisher p = {flagged[arm]:.2g}): a rule that voids runs may depend on the arm, and the "
+        "runs that count may be the lucky ones; read the reasons of the void runs, and give the "
+        "machine more room before trusting the verdict.",
+    )

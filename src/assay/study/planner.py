@@ -1,0 +1,140 @@
+"""The plan: everything that is fixed before the first run, as it stands in `plan.json`.
+
+A plan is enough to go on with a killed study and to recompute its verdicts: the
+arms, the whole schedule, the seed and the rule. Nothing in it depends on a
+measurement that counts: warm-up and window may come from a pilot, which it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.plan.pilot import PlannedPilot
+from assay.plan.plan import (
+    MAX_BLOCKS,
+    MAX_SLOTS,
+    Plan,
+    PlannedAbsent,
+    PlannedArm,
+    PlannedBuild,
+    PlannedCase,
+    PlannedCounters,
+    PlannedFactor,
+    PlannedNetwork,
+    PlannedProfile,
+    PlannedServer,
+    Slot,
+    block_order,
+)
+from assay.study.designs import arms
+from assay.study.model import Study
+from assay.study.phases import planned_scaling, planned_screen
+
+
+def planned_builds(study: Study) -> list[PlannedBuild]:
+    """What was made for a study's levels; those not made yet are not in it."""
+    return [
+        PlannedBuild(
+            factor=factor.name,
+            level=name,
+            recipe=build.recipe,
+            arm=build.arm,
+            sha256=build.built.sha256,
+            version=build.built.version,
+            source_sha256=build.built.source_sha256,
+            compiler=build.built.compiler,
+            flags=build.built.flags,
+        )
+        for factor in study.factors.values()
+        for name, level in factor.levels.items()
+        if (build := level.application.build) is not None and build.built is not None
+    ]
+
+
+def _planned_cases(study: Study, stand_ins: Mapping[str, str | None]) -> list[PlannedCase]:
+    return [
+        PlannedCase(
+            name=c.name,
+            target=c.target,
+            workload=c.workload,
+            stand_in=stand_ins[c.target],
+            attached=str(c.settings.get("attach") or ""),
+        )
+        for c in study.cases
+    ]
+
+
+def _network(study: Study) -> PlannedNetwork | None:
+    return None if study.network is None else PlannedNetwork(queues=study.network.queues)
+
+
+def make_plan(
+    study: Study,
+    *,
+    version: str,
+    seed: int,
+    study_sha256: str,
+    base: str,
+    overrides: dict[str, Any],
+    stand_ins: dict[str, str | None],
+    full: bool,
+    cpus: int,
+    pilot: PlannedPilot | None = None,
+    servers: list[PlannedServer] | None = None,
+    uncounted: Mapping[str, str] | None = None,
+    profile: PlannedProfile | None = None,
+) -> Plan:
+    """The plan of a study: its arms and the order of every block."""
+    made = arms(study)
+    slots = [Slot(case=c.name, arm=a.name) for c in study.cases for a in made]
+    blocks = max(60, min(MAX_BLOCKS, MAX_SLOTS // len(slots)))
+    return Plan(
+        version=version,
+        study=study.name,
+        question=study.question,
+        source=study.source,
+        study_sha256=study_sha256,
+        base=base,
+        overrides=overrides,
+        seed=seed,
+        design=study.design,
+        order=list(study.order),
+        primary=study.primary,
+        also=list(study.also),
+        warmup_s=study.warmup_s,
+        window_s=study.window_s,
+        smallest=study.smallest,
+        margin=study.margin,
+        alpha=study.alpha,
+        budget_s=study.budget_s,
+        full=full,
+        pilot=pilot,
+        screen=planned_screen(study, made),
+        scaling=planned_scaling(study, made, cpus),
+        factors={
+            f.name: PlannedFactor(
+                change=f.change.name,
+                levels=list(f.levels),
+                effort=f.effort,
+                dose_unit=f.change.dose.unit if f.change.dose else None,
+                mechanism=f.change.mechanism,
+                predicts={v: found for v in f.others if (found := f.predicted(v))},
+            )
+            for f in study.factors.values()
+        },
+        cases=_planned_cases(study, stand_ins),
+        arms=[
+            PlannedArm(
+                name=a.name, levels=dict(a.levels), effort=study.effort(a), placebo=a.placebo
+            )
+            for a in made
+        ],
+        absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
+        schedule=[block_order(seed, block, 0, slots) for block in range(blocks)],
+        builds=planned_builds(study),
+        servers=servers or [],
+        counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
+        profile=profile,
+        network=_network(study),
+    )

@@ -1,0 +1,1 @@
+"""Targets inside the native binary: the embedded engine, and single mechanisms (`micro`)."""

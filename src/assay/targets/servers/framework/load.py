@@ -1,0 +1,178 @@
+"""`assayer load` against a served target: its request, and its result as what was measured."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from assay import native
+from assay.core.address import Target, parse_url
+from assay.core.parameters import Parameter, by_name
+from assay.targets.base import Launch, Measured
+from assay.targets.native.embedded import latencies
+from assay.targets.servers.framework.adapter import Adapter, Place
+
+CLIENT = by_name(
+    (
+        Parameter("connections", "count", "connections of the load", 16, low=1, high=100_000),
+        Parameter("client_threads", "count", "threads of the load", 1, low=1, high=1024),
+        Parameter(
+            "rate",
+            "number",
+            "requests a second, sent whatever the server does; without one each connection asks "
+            "again when it was answered",
+            None,
+            low=1e-3,
+            high=1e9,
+        ),
+    )
+)
+"""Settings of every served target, beside the server's own."""
+CLIENT_NAMES = frozenset(CLIENT)
+
+SQL_WORKLOADS = (
+    "oltp-point-select",
+    "oltp-read-only",
+    "oltp-read-write",
+    "oltp-update-index",
+    "oltp-update-non-index",
+    "ycsb",
+    "tpcc",
+    "hits",
+    "aggregate",
+    "hits-upload",
+    "trade-desk",
+)
+"""What is asked of a server that speaks SQL."""
+
+ANALYTIC_WORKLOADS = ("hits", "aggregate", "hits-upload")
+"""What is asked of one that has no transactions, and takes no values beside a statement."""
+
+SEED = 1
+"""Prepared data are the same in every run of every study."""
+
+CHECKOUT = "checkout_"
+"""Beginning of the parameters that are files of a user's own."""
+
+HTTP = "http"
+"""The protocol whose data are files: there is nothing to load over it."""
+
+
+def load_request(
+    launch: Launch,
+    adapter: Adapter,
+    place: Place,
+    pid: int | None = None,
+    beside: Sequence[int] = (),
+    target: Target | None = None,
+) -> dict[str, Any]:
+    """The request of a run; `target` is where the load goes, by default to the adapter's place."""
+    target = target or parse_url(adapter.url(place), {})
+    kind = adapter.loads.get(launch.workload, launch.workload)
+    workload = {"kind": kind, **_nested(launch.parameters)}
+    if target.protocol == HTTP:
+        workload.setdefault("path", target.path)
+    settings = {name: p.default for name, p in CLIENT.items()} | dict(launch.settings)
+    rate = settings["rate"]
+    return {
+        "target": target.request(),
+        "workload": workload,
+        "connections": settings["connections"],
+        "threads": settings["client_threads"],
+        "rate": None if rate is None else {"per_s": rate, "spacing": "even"},
+        "pin": False,
+        # Every answer to these is checked against the rows, which are those of the data's seed.
+        "seed": SEED if launch.workload in ANALYTIC_WORKLOADS else launch.seed,
+        "warmup_ms": round(launch.warmup_s * 1000),
+        "window_ms": round(launch.window_s * 1000),
+        "interval_ms": round(launch.interval_s * 1000),
+        "server_pid": pid,
+        "beside_pids": list(beside),
+    }
+
+
+def _nested(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as the protocol has them: the files of a checkout stand together."""
+    files = {n.removeprefix(CHECKOUT): v for n, v in parameters.items() if n.startswith(CHECKOUT)}
+    others = {n: v for n, v in parameters.items() if not n.startswith(CHECKOUT)}
+    given = {n: v for n, v in files.items() if v is not None}
+    return {**others, "checkout": given} if given else others
+
+
+def measured(
+    result: native.Result,
+    health: native.Health,
+    intervals: Sequence[native.Interval],
+    counted: Mapping[str, float],
+    times: Mapping[str, float],
+    waits: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+) -> Measured:
+    """What a run measured; `counted` are the server's own counters over the window, and `waits`
+    totals by family of metrics and member."""
+    return Measured(
+        complete=result.complete,
+        window_s=result.window_s,
+        operations=result.operations,
+        errors=result.errors,
+        metrics=_metrics(result) | _per_operation(waits, result.operations),
+        counters={**counted, **result.counters, **_usage(result.server), **times},
+        histogram=result.histogram,
+        latency_of=result.latency_of,
+        intervals=[i.model_dump() for i in intervals],
+        threads=[t.model_dump() for t in result.threads],
+        cpus=[c.model_dump() for c in result.cpus],
+        health=health.model_dump(),
+    )
+
+
+def _per_operation(waits: Mapping[str, Mapping[str, float]], operations: int) -> dict[str, float]:
+    """Metrics that compare across arms, whose throughput differs."""
+    if not operations:
+        return {}
+    return {
+        f"{family}.{member}": total / operations
+        for family, members in waits.items()
+        for member, total in members.items()
+    }
+
+
+def _usage(server: native.ServerUsage | None) -> dict[str, float]:
+    if server is None:
+        return {}
+    names = ("cpu_s", "processes", "voluntary_switches", "involuntary_switches")
+    return {f"server.{name}": getattr(server, name) for name in names}
+
+
+def _metrics(result: native.Result) -> dict[str, float]:
+    """Every metric of a run; one that has no value (no operation) is left out."""
+    operations, server = result.operations, result.server
+    found = {"throughput": operations / result.window_s} if result.window_s else {}
+    if server is not None:
+        shared = server.rss_bytes if server.pss_bytes is None else server.pss_bytes
+        found["resident_bytes"] = float(shared)
+    if not operations:
+        return found
+    if server is not None and server.cpu_s:
+        found["operations_per_cpu_s"] = operations / server.cpu_s
+        found["cpu_per_operation"] = server.cpu_s * 1e9 / operations
+    retries = [n for name, n in result.counters.items() if name.startswith("retries.")]
+    found["aborts_per_operation"] = sum(retries) / operations
+    return found | latencies(result.histogram) | _geomean(result)
+
+
+def unanswered(result: native.Result) -> list[str]:
+    """Kinds of request that the window answered none of."""
+    return [name for name, kind in result.by_kind.items() if not kind.operations]
+
+
+def _geomean(result: native.Result) -> dict[str, float]:
+    """The geometric mean of each kind's median; of some kinds only, it would be another metric."""
+    if not result.by_kind or unanswered(result):
+        return {}
+    decoded = (HdrHistogram.decode(kind.histogram) for kind in result.by_kind.values())
+    medians = [float(h.get_value_at_percentile(50.0)) for h in decoded]
+    return {"latency_geomean": statistics.geometric_mean(medians)} if all(medians) else {}

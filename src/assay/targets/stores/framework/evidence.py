@@ -1,0 +1,74 @@
+"""What a process that has loaded a library shows of it: the very file, and its functions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from assay import native
+from assay.builds.library import Library
+from assay.core.digest import file_digest
+from assay.core.errors import RunError
+
+
+def loaded(pid: int, library: Path, said: str) -> dict[str, Any]:
+    """The library's file as the process has it: its digest and build id.
+
+    `said` is where the process itself found a function of it. RunError if that is another
+    file, or if the process, while it lives, does not have mapped what the path is now.
+    """
+    stat = library.stat()
+    wanted = (str(stat.st_ino), str(library))
+    lines = [line.split(maxsplit=5) for line in _maps(pid)]
+    is_mapped = any((words[4], words[5]) == wanted for words in lines if len(words) == 6)
+    if said != str(library) or (lines and not is_mapped):
+        raise RunError(
+            f"{library} is not loaded by the process that was measured, which has {said}",
+            next_step="do not rebuild it during a study",
+        )
+    return _described(library, stat.st_mtime_ns, stat.st_size)
+
+
+def _maps(pid: int) -> list[str]:
+    """Lines of a process' mappings; none if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/maps").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+@lru_cache(maxsize=32)
+def _described(library: Path, modified_ns: int, size: int) -> dict[str, Any]:
+    return {
+        "sha256": file_digest(library),
+        "build_id": native.census(library).build_id,
+        "what": "library",
+    }
+
+
+def functions(library: Path, pattern: str, role: str) -> list[dict[str, Any]]:
+    """The census of the functions whose names match, and of CRC32 in the library's whole code.
+
+    The latter, as `ROLE_code`, is there for a library without names too.
+    """
+    stat = library.stat()
+    return [dict(f) for f in _functions(library, pattern, role, stat.st_mtime_ns, stat.st_size)]
+
+
+@lru_cache(maxsize=32)
+def _functions(
+    library: Path, pattern: str, role: str, modified_ns: int, size: int
+) -> tuple[dict[str, Any], ...]:
+    read = Library(library)
+    names = read.functions(pattern)
+    found = native.census(library, symbols=names).functions if names else []
+    whole = {
+        "role": f"{role}_code",
+        "symbol": f"{library.name}, all of its code",
+        "instructions": None,
+        "counts": {"crc32": read.crc32_instructions()},
+        "calls": 0,
+    }
+    kept = ("symbol", "instructions", "counts")
+    return (whole, *({"role": role, "calls": 0} | {k: getattr(f, k) for k in kept} for f in found))

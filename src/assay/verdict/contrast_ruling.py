@@ -1,0 +1,324 @@
+"""Confirming: the contrasts of a family, judged look by look on the blocks there are.
+
+The verdict of a contrast comes from `sequence.py`; here it meets what else it stands on. It is
+`invalid` where a witness does not hold, where a latency has too few requests or a saturated
+server behind it, and everywhere once the sentinel, an arm equal to the baseline, was told apart
+from it. "No difference" is withheld while a run is not steady inside its window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.plan import SENTINEL, Plan
+from assay.stats import boundary
+from assay.stats.contrast import Contrast, series
+from assay.stats.rule import Rule, Word
+from assay.stats.sample_size import PILOT_BLOCKS, plan_blocks
+from assay.stats.sample_size import Plan as Size
+from assay.stats.secondary import suggest
+from assay.stats.selection import BestSet, best_set, settled
+from assay.stats.sequence import Judgement, judge, judge_once
+from assay.verdict import validity
+from assay.verdict.observations import Block, Table, suite_table, tables
+from assay.verdict.predictions import prediction_rows
+from assay.verdict.rows import SUITE, BestRow, ContrastRow, Row, ScalingRow, ScreenRow
+from assay.verdict.selection import ranked
+from assay.verdict.self_check import doubts, not_steady, stability_rows
+
+Values = list[tuple[int, float]]
+Key = tuple[str, str]
+"""Case and contrast name."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What the complete blocks say: rows, who still runs, and whether the study is over.
+
+    size       known from block 8 on; `block_s` is what one of those blocks took, in seconds
+    undecided  whether an extension could still decide something
+    offset     blocks of a screen, before those that `size` counts
+    told_apart what is wrong with a study whose sentinel has a difference, or empty
+    """
+
+    rows: list[Row]
+    size: Size | None
+    live: frozenset[tuple[str, str]]
+    finished: bool
+    warnings: list[str]
+    block_s: float = 0.0
+    undecided: bool = False
+    offset: int = 0
+    screen: ScreenRow | None = None
+    best: BestRow | None = None
+    scaling: list[ScalingRow] = field(default_factory=list)
+    told_apart: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be confirmed, and on which blocks."""
+
+    plan: Plan
+    contrasts: list[Contrast]
+    blocks: Sequence[Block]
+    budget_s: float
+    extensions: int
+    stopped: str
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.plan.smallest, self.plan.margin, self.plan.alpha)
+
+    @property
+    def block_s(self) -> float:
+        """Seconds that a block took while every arm was live."""
+        pilot = self.blocks[:PILOT_BLOCKS]
+        return sum(b.took_s for b in pilot) / len(pilot) if pilot else 0.0
+
+    def contrast(self, key: Key) -> Contrast:
+        return next(c for c in self.contrasts if c.name == key[1])
+
+    def cases(self, key: Key) -> list[str]:
+        return [c.name for c in self.plan.cases] if key[0] == SUITE else [key[0]]
+
+
+def confirm(task: Task) -> Ruling:
+    """The ruling on a family of contrasts."""
+    values = _all_series(task, task.plan.primary)
+    size = _size(task, values) if len(task.blocks) >= PILOT_BLOCKS else None
+    judged = _judge(task, values, size)
+    field_ = _field(task, size) if size is not None else None
+    race = field_.best() if field_ is not None and _is_race(task) else None
+    finals, rows = {}, []
+    for key, judgement in judged.items():
+        row, finals[key] = verdict_row(task, key, judgement)
+        if race is not None and row.arm in race.out and row.word == Word.UNDECIDED:
+            row, finals[key] = _left(row, race), True
+        rows.append(row)
+    told_apart = _told_apart(rows)
+    if told_apart:
+        rows = [_untrusted(row, told_apart) for row in rows]
+    asked = [key for key in finals if key[1] != SENTINEL]
+    racing = race is not None and not field_.over(task.rule.margin)
+    decided = all(finals[key] for key in asked) and not racing
+    finished = bool(task.stopped or told_apart) or decided
+    live = _live(task, finals, race, finished)
+    undecided = any(judged[key].word is Word.UNDECIDED for key in asked)
+    best = None
+    if finished:
+        rows = [_unasked(row) for row in rows]
+        # What follows are leads and predictions, of the primary metric too: none ranks an arm.
+        best = ranked(task.plan, rows, field_.best()) if field_ is not None else None
+        rows += stability_rows(task.plan, task.blocks, {row.arm for row in rows})
+        rows += _secondary(task)
+        rows += prediction_rows(task.plan, task.contrasts, task.blocks)
+    return Ruling(
+        rows, size, live, finished, doubts(task.plan, task.blocks, values),
+        block_s=task.block_s, undecided=undecided, best=best, told_apart=told_apart,
+    )  # fmt: skip
+
+
+# series, size, judgement
+
+
+def _all_series(task: Task, name: str) -> dict[Key, Values]:
+    """Every contrast of every case, and of the suite where there are several cases."""
+    return {
+        (case, contrast.name): series(contrast, table)
+        for case, table in tables(task.plan, task.blocks, name).items()
+        for contrast in task.contrasts
+    }
+
+
+def _size(task: Task, values: dict[Key, Values]) -> Size | None:
+    """The study's size from its first blocks; None while a contrast has no value at all."""
+    pilot = {
+        f"{case}/{name}": [c for b, c in found if b < PILOT_BLOCKS]
+        for (case, name), found in values.items()
+    }
+    known = {k: v for k, v in pilot.items() if v}
+    if not known:
+        return None
+    most = len(task.plan.schedule)
+    rest = max(0.0, task.budget_s - PILOT_BLOCKS * task.block_s)
+    cap = PILOT_BLOCKS + int(rest / task.block_s) if task.block_s else most
+    return plan_blocks(known, task.rule, min(cap, most))
+
+
+def _judge(task: Task, values: dict[Key, Values], size: Size | None) -> dict[Key, Judgement]:
+    named = {f"{case}/{name}": found for (case, name), found in values.items()}
+    done = len(task.blocks)
+    if size is None:
+        pending = "no block could be compared" if done >= PILOT_BLOCKS else ""
+        return {key: _pending(key, len(values[key]), pending) for key in values}
+    if not task.plan.full:
+        judged = judge(named, task.rule, size.blocks, done, extensions=task.extensions)
+    elif done >= size.blocks:
+        judged = judge_once(named, task.rule, size.blocks)
+    else:
+        return {key: _pending(key, len(values[key]), "") for key in values}
+    return {key: judged[f"{key[0]}/{key[1]}"] for key in values}
+
+
+def _pending(key: Key, blocks: int, stuck: str) -> Judgement:
+    reason = stuck or f"nothing is decided before block {PILOT_BLOCKS}"
+    return Judgement(
+        key[1], Word.UNDECIDED, None, None, None, blocks, None, bool(stuck), 0.0, reason
+    )
+
+
+# rows
+
+
+def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") -> tuple[Row, bool]:
+    """The verdict on one contrast of one case, and whether it is final."""
+    contrast, cases, plan = task.contrast(key), task.cases(key), task.plan
+    metric = metric or plan.primary
+    seen = validity.witness(task.blocks, cases, contrast.arms)
+    dose = validity.dose(plan, task.blocks, cases, contrast)
+    spoiled = validity.spoiled(task.blocks, cases, contrast, metric)
+    word, reason, final = judgement.word, judgement.reason, judgement.final
+    if not seen.held:
+        word, final = Word.INVALID, True
+        reason = f"no witness: {seen.evidence[0]}; the numbers stand, the verdict does not"
+    elif spoiled:
+        word, final, reason = Word.INVALID, True, f"{spoiled}; the numbers stand, no verdict does"
+    elif word is Word.NO_DIFFERENCE and (why := not_steady(plan, task.blocks, cases, contrast)):
+        word, reason = Word.UNDECIDED, f"{why}, so no difference is not said; {reason}"
+    elif not final and task.stopped:
+        reason = f"the study stopped: {task.stopped}; {reason}"
+    idle = [f for f, amount in dose.items() if amount == 0]
+    if idle and seen.held:
+        reason = f"not exercised: the dose of {', '.join(idle)} was 0 in every run; {reason}"
+    efforts = {a.name: a.effort for a in plan.arms}
+    row = Row(
+        case=key[0],
+        contrast=ContrastRow(
+            kind=contrast.kind if key[0] != SUITE else SUITE,
+            of=contrast.of,
+            given=contrast.given,
+            against=contrast.against,
+        ),
+        arm=contrast.of if contrast.of in efforts else "",
+        metric=metric,
+        word=str(word),
+        strength=str(judgement.strength),
+        estimate=judgement.estimate,
+        low=judgement.low,
+        high=judgement.high,
+        blocks=judgement.blocks,
+        effort=efforts.get(contrast.of),
+        dose=dose,
+        witness=seen,
+        reason=reason,
+    )
+    return row, final
+
+
+def _secondary(task: Task) -> list[Row]:
+    """Rows for the metrics a study watches beside its primary one: leads, never verdicts."""
+    if len(task.blocks) < PILOT_BLOCKS:
+        return []
+    named = {
+        f"{name}/{key[0]}/{key[1]}": (name, key, values)
+        for name in task.plan.also
+        for key, values in _all_series(task, name).items()
+        if values and key[1] != SENTINEL
+    }
+    suggestions = suggest({k: v for k, (_, _, v) in named.items()}, task.rule)
+    return [
+        verdict_row(task, named[k][1], found, named[k][0])[0] for k, found in suggestions.items()
+    ]
+
+
+def _told_apart(rows: Sequence[Row]) -> str:
+    """What is wrong with a study whose sentinel has a difference; empty while all is well."""
+    for row in rows:
+        if row.arm == SENTINEL and row.word in (Word.HELPS, Word.HURTS):
+            return (
+                f"the sentinel, an arm equal to the baseline, was told apart from it ({row.word}): "
+                "the harness makes differences of its own here"
+            )
+    return ""
+
+
+def _untrusted(row: Row, why: str) -> Row:
+    return row.model_copy(update={"word": str(Word.INVALID), "reason": f"{why}; {row.reason}"})
+
+
+def _unasked(row: Row) -> Row:
+    """The sentinel's row at the end: it runs along and never keeps a study going."""
+    if row.arm != SENTINEL or row.word != Word.UNDECIDED:
+        return row
+    return row.model_copy(update={"reason": f"nothing told it from the baseline; {row.reason}"})
+
+
+# the best of the arms
+
+
+@dataclass(frozen=True)
+class _Field:
+    """The arms that are compared for the best one, and the looks at which that is done."""
+
+    table: Table
+    arms: list[str]
+    schedule: tuple[int, ...]
+    planned: int
+    alpha: float
+    done: int
+
+    def best(self) -> BestSet:
+        return best_set(*self._everything)
+
+    def over(self, margin: float) -> bool:
+        return settled(*self._everything, margin)[0]
+
+    @property
+    def _everything(self) -> tuple[Table, list[str], tuple[int, ...], int, float, int]:
+        return self.table, self.arms, self.schedule, self.planned, self.alpha, self.done
+
+
+def _field(task: Task, size: Size) -> _Field:
+    """All arms that are asked about, on the blocks done.
+
+    Where arms leave for other reasons than being beaten, only the blocks that all of them have:
+    levels of later looks are not made for a sample that stands still.
+    """
+    plan = task.plan
+    asked = {arm for contrast in task.contrasts for arm in contrast.arms}
+    arms = [a.name for a in plan.arms if a.name != SENTINEL and a.name in asked]
+    table = suite_table(plan, task.blocks, plan.primary)
+    done = min(len(task.blocks), size.blocks)
+    if not _is_race(task):
+        done = max((b + 1 for b in range(done) if set(arms) <= set(table[b])), default=0)
+    looks = (size.blocks,) if plan.full else boundary.looks(size.blocks, task.rule.alpha_main)
+    return _Field(table, arms, looks, size.blocks, plan.alpha, done)
+
+
+def _is_race(task: Task) -> bool:
+    """Races, and the second phase of a screen: arms leave when they are beaten, not before."""
+    return task.plan.design in ("race", "screen") and not task.plan.full
+
+
+def _left(row: Row, race: BestSet) -> Row:
+    """The row of an arm that left the race before it was decided against the baseline."""
+    return row.model_copy(update={"reason": f"left the race: {race.out[row.arm]}; {row.reason}"})
+
+
+def _live(
+    task: Task, finals: Mapping[Key, bool], race: BestSet | None, finished: bool
+) -> frozenset[tuple[str, str]]:
+    """Case and arm of every run that an open contrast still needs; the baseline always runs."""
+    if finished:
+        return frozenset()
+    live = set()
+    for key, final in finals.items():
+        contrast = task.contrast(key)
+        racing = race is not None and contrast.of in race.inside
+        if final and not task.plan.full and not racing:
+            continue
+        arms = (*contrast.arms, task.plan.baseline)
+        live |= {(case, arm) for case in task.cases(key) for arm in arms}
+    return frozenset(live)

@@ -1,0 +1,110 @@
+"""What complete blocks hold, and the numbers that contrasts are made of.
+
+A `Block` keeps its runs in the order they were made. From blocks come tables (block -> arm ->
+signed log of a metric, up is better) per case, and over all cases the mean of the logs.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.core.metrics import metric
+from assay.plan import Plan
+from assay.verdict.rows import SUITE
+
+Table = dict[int, dict[str, float]]
+"""Block index -> arm -> signed log of a metric; what has no logarithm is missing."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a witness said in one run."""
+
+    held: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One run that counts.
+
+    metrics    by name, in the units of `assay.core.metrics`
+    witness    and `dose`, by factor
+    latencies  how many latencies its histogram holds, and what one is of
+    trend      ln(throughput of the second half of the window / of the first); None if unknown
+    saturated  why its server could not keep up with the asked rate, or empty
+    open_loop  whether requests were sent on a schedule of their own
+    """
+
+    metrics: Mapping[str, float]
+    witness: Mapping[str, Seen]
+    dose: Mapping[str, float]
+    latencies: int = 0
+    latency_of: str = "operations"
+    trend: float | None = None
+    saturated: str = ""
+    open_loop: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """A complete block: its observations by case and arm, in the order they ran (failed ones
+    missing), and its cost."""
+
+    cells: Mapping[tuple[str, str], Observation]
+    took_s: float
+
+
+def table(blocks: Sequence[Block], case: str, name: str) -> Table:
+    """The table of one case and metric."""
+    sign = metric(name).sign
+    return {
+        index: {
+            arm: sign * math.log(value)
+            for (of, arm), seen in block.cells.items()
+            if of == case and (value := seen.metrics.get(name, 0.0)) > 0
+        }
+        for index, block in enumerate(blocks)
+    }
+
+
+def suite_table(plan: Plan, blocks: Sequence[Block], name: str) -> Table:
+    """The table over all cases: the mean of the logs, of arms that every case has."""
+    tables = [table(blocks, case.name, name) for case in plan.cases]
+    if len(tables) == 1:
+        return tables[0]
+    found: Table = {}
+    for index in range(len(blocks)):
+        common = set.intersection(*(set(t[index]) for t in tables))
+        found[index] = {a: statistics.fmean(t[index][a] for t in tables) for a in sorted(common)}
+    return found
+
+
+def tables(plan: Plan, blocks: Sequence[Block], name: str) -> dict[str, Table]:
+    """The table of every case, and of the suite where there are several."""
+    found = {case.name: table(blocks, case.name, name) for case in plan.cases}
+    if len(plan.cases) > 1:
+        found[SUITE] = suite_table(plan, blocks, name)
+    return found
+
+
+def orders(blocks: Sequence[Block], case: str) -> dict[int, list[str]]:
+    """The arms of each block in the order they ran."""
+    return {
+        index: [arm for of, arm in block.cells if of == case] for index, block in enumerate(blocks)
+    }
+
+
+def observations(
+    blocks: Sequence[Block], cases: Sequence[str], arms: Sequence[str]
+) -> list[Observation]:
+    """Every observation of some arms in some cases."""
+    return [
+        seen
+        for block in blocks
+        for (case, arm), seen in block.cells.items()
+        if case in cases and arm in arms
+    ]

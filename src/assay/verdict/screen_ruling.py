@@ -1,0 +1,92 @@
+"""The first phase of a screen, as rows: what it suggests, and which arms are to be confirmed.
+
+Over several cases the screen looks at the suite, the mean of their logs. The statistics are
+`screen.py`'s; nothing here is a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.plan import Plan
+from assay.stats.rule import Strength, Word
+from assay.stats.screen import screen, shortlist
+from assay.verdict import validity
+from assay.verdict.family import cells_of
+from assay.verdict.observations import Block, suite_table
+from assay.verdict.rows import SUITE, ContrastRow, EffectRow, Row, ScreenRow
+
+
+def screened(plan: Plan, blocks: Sequence[Block]) -> ScreenRow:
+    """The screen of a plan on its first blocks; with its reason and no shortlist where the runs
+    do not carry one."""
+    assert plan.screen is not None
+    legal = cells_of(plan)
+    table = suite_table(plan, blocks, plan.primary)
+    cells = {arm: legal[arm] for arm in plan.screen.cells}
+    common = {
+        "blocks": len(blocks),
+        "cells": len(cells),
+        "resolution": plan.screen.resolution,
+        "generators": plan.screen.generators,
+        "aliases": plan.screen.aliases,
+    }
+    try:
+        found = screen(cells, list(table.values()), plan.alpha, legal)
+    except ValueError as error:
+        return ScreenRow(
+            **common, effects=[], unestimable={}, predicted={}, shortlist=[],
+            sentence=f"the screen has no answer: {error}",
+        )  # fmt: skip
+    return ScreenRow(
+        **common,
+        effects=[
+            EffectRow(
+                name=e.name,
+                kind=e.kind,
+                estimate=e.estimate,
+                low=e.low,
+                high=e.high,
+                suggests=e.suggests,
+                given=e.given,
+                aliases=list(e.aliases),
+            )
+            for e in found.effects
+        ],
+        unestimable=dict(found.unestimable),
+        predicted=dict(found.predicted),
+        shortlist=list(shortlist(found, legal)),
+        sentence=found.sentence,
+    )
+
+
+def screen_rows(plan: Plan, blocks: Sequence[Block], found: ScreenRow) -> list[Row]:
+    """The effects that the screen suggests, as rows; the others stand in `ScreenRow.effects`."""
+    names = [case.name for case in plan.cases]
+    return [
+        Row(
+            case=SUITE if len(names) > 1 else names[0],
+            contrast=ContrastRow(kind=effect.kind, of=effect.name, given=effect.given, against=""),
+            arm="",
+            metric=plan.primary,
+            word=str(Word.HELPS if effect.estimate > 0 else Word.HURTS),
+            strength=str(Strength.SUGGESTS),
+            estimate=effect.estimate,
+            low=effect.low,
+            high=effect.high,
+            blocks=found.blocks,
+            effort=None,
+            dose={},
+            witness=validity.witness(blocks, names, [a.name for a in plan.arms]),
+            reason=_reason(effect),
+        )
+        for effect in found.effects
+        if effect.suggests
+    ]
+
+
+def _reason(effect: EffectRow) -> str:
+    text = "screening suggests it, averaged over the cells that ran"
+    if effect.aliases:
+        text += f"; these cells cannot tell it from {', '.join(effect.aliases)}"
+    return text

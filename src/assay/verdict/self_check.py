@@ -1,0 +1,121 @@
+"""What a study says about itself, from its own runs: doubts, steadiness, rare slow runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from assay.plan import SENTINEL, Plan
+from assay.stats import warnings
+from assay.stats.contrast import Contrast
+from assay.stats.rule import Rule, Strength
+from assay.stats.slow_runs import stability
+from assay.stats.stationarity import steadiness
+from assay.verdict.observations import Block, observations, orders, table
+from assay.verdict.rows import ContrastRow, Row
+from assay.verdict.validity import witness
+
+
+def doubts(
+    plan: Plan,
+    blocks: Sequence[Block],
+    values: Mapping[tuple[str, str], Sequence[tuple[int, float]]],
+) -> list[str]:
+    """Stand-ins, and what the runs themselves show to be doubtful; none changes a verdict."""
+    found = [
+        f"case {case.name} ran on a stand-in: {case.stand_in}"
+        for case in plan.cases
+        if case.stand_in
+    ]
+    seen = []
+    for case in plan.cases:
+        logs, order = table(blocks, case.name, plan.primary), orders(blocks, case.name)
+        every = {index: list(block.cells) for index, block in enumerate(blocks)}
+        carry = warnings.carry_doubt(logs, every, plan.baseline, case=case.name)
+        same_question = carry is not None and len(plan.arms) == 2
+        seen += [carry, None if same_question else warnings.slot_doubt(logs, order)]
+    found += [doubt.text for doubt in seen if doubt is not None]
+    numbers = {
+        f"{case}: {name}" if len(plan.cases) > 1 else name: [value for _, value in series]
+        for (case, name), series in values.items()
+    }
+    for check in (warnings.serial_doubt, warnings.ties_doubt):
+        found += _together({name: check(name, series) for name, series in numbers.items()})
+    return found + _closed_loop(plan, blocks)
+
+
+def _together(doubts_: Mapping[str, warnings.Doubt | None]) -> list[str]:
+    """One doubt about several contrasts as one sentence: the first in full, the others by name."""
+    texts = {name: doubt.text for name, doubt in doubts_.items() if doubt is not None}
+    if not texts:
+        return []
+    first, *others = texts
+    return [texts[first] + (f" The same of {', '.join(others)}." if others else "")]
+
+
+def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[str]:
+    """A latency without a schedule of intended sends says what waited, not who would have."""
+    if not plan.primary.startswith("latency_"):
+        return []
+    names = [case.name for case in plan.cases]
+    closed = [
+        s for s in observations(blocks, names, [a.name for a in plan.arms]) if not s.open_loop
+    ]
+    if not closed:
+        return []
+    return [
+        "latencies come from a closed loop: a slow server was asked less often, so its tail looks "
+        "better than its users would find it; compare them at a fixed rate"
+    ]
+
+
+def not_steady(
+    plan: Plan, blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast
+) -> str:
+    """Why the runs of a contrast are not steady inside their window, or nothing."""
+    margin = Rule(plan.smallest, plan.margin, plan.alpha).margin_log
+    for case in cases:
+        trends = {
+            arm: {
+                index: seen.trend
+                for index, block in enumerate(blocks)
+                if (seen := block.cells.get((case, arm))) is not None and seen.trend is not None
+            }
+            for arm in dict.fromkeys((plan.baseline, *contrast.arms))
+        }
+        for arm, steady in steadiness(trends, plan.baseline, margin).items():
+            if not steady.steady and arm in contrast.arms:
+                return f"{arm} is not steady: {steady.reason}"
+    return ""
+
+
+def stability_rows(plan: Plan, blocks: Sequence[Block], arms: Collection[str]) -> list[Row]:
+    """A row for each arm of which some run, or of the baseline, was far below the usual."""
+    names = [a.name for a in plan.arms if a.name in arms and a.name != SENTINEL]
+    efforts = {a.name: a.effort for a in plan.arms}
+    rows = []
+    for case in plan.cases:
+        logs = table(blocks, case.name, plan.primary)
+        for line in stability(logs, plan.baseline, names, plan.alpha) if logs and names else []:
+            if not line.slow and not line.baseline_slow:
+                continue
+            rows.append(
+                Row(
+                    case=case.name,
+                    contrast=ContrastRow(
+                        kind="stability", of=line.arm, given="", against=plan.baseline
+                    ),
+                    arm=line.arm,
+                    metric=plan.primary,
+                    word=str(line.word),
+                    strength=str(Strength.SUGGESTS),
+                    estimate=line.estimate,
+                    low=line.low,
+                    high=line.high,
+                    blocks=line.runs,
+                    effort=efforts[line.arm],
+                    dose={},
+                    witness=witness(blocks, [case.name], (line.arm, plan.baseline)),
+                    reason=line.reason,
+                )
+            )
+    return rows

@@ -1,0 +1,73 @@
+"""Rules for latencies: enough operations behind a quantile, and no saturated server."""
+
+import numpy as np
+import pytest
+
+from assay.core.metrics import METRICS
+from assay.stats.latency import latency_count, requests_needed, saturated, too_few
+
+
+def test_a_quantile_needs_a_hundred_latencies_beyond_it():
+    """100 / (1 - q)."""
+    assert requests_needed("latency_p50") == 200
+    assert requests_needed("latency_p90") == 1_000
+    assert requests_needed("latency_p99") == 10_000
+    assert requests_needed("latency_p999") == 100_000
+
+
+def test_every_quantile_that_is_a_metric_has_its_number_and_nothing_else_has():
+    """A metric added later must say how much it needs."""
+    quantiles = {name for name in METRICS if name.startswith("latency_p")}
+    assert {name for name in METRICS if requests_needed(name)} == quantiles
+    for name in quantiles:
+        q = float("0." + name.removeprefix("latency_p"))
+        assert requests_needed(name) == pytest.approx(100 / (1 - q))
+
+
+def test_a_short_run_says_what_it_lacks_and_what_to_do():
+    """The sentence for people."""
+    assert (
+        too_few("latency_p99", 2_000) == "2,000 operations; p99 needs 10,000: lengthen the window"
+    )
+    assert too_few("latency_p99", 9_999, "batches of 64").startswith("9,999 batches of 64; p99")
+
+
+def test_a_run_that_is_long_enough_says_nothing():
+    """At the number itself, and for metrics that have none."""
+    assert too_few("latency_p99", 10_000) == ""
+    assert too_few("latency_mean", 3) == ""
+    assert too_few("latency_max", 3) == ""
+    assert too_few("throughput", 3) == ""
+
+
+def test_a_latency_of_a_batch_counts_once():
+    """64 lock pairs are one latency; a batch that was not finished is none."""
+    assert latency_count(6_400, "operations") == 6_400
+    assert latency_count(6_400, "batches of 64") == 100
+    assert latency_count(6_399, "batches of 64") == 99
+    for unknown in ("batches", "batches of 0", "requests", ""):
+        with pytest.raises(ValueError, match="latencies are of"):
+            latency_count(100, unknown)
+
+
+def test_with_that_many_a_quantile_is_known_to_a_tenth_of_its_own_tail():
+    """The share beyond the estimated p99 of 10,000 exponential latencies: 1 % give or take .1 %."""
+    rng = np.random.default_rng(1)
+    runs = rng.exponential(size=(200, requests_needed("latency_p99")))
+    beyond = np.exp(-np.quantile(runs, 0.99, axis=1))
+    assert np.std(beyond) == pytest.approx(0.001, rel=0.2)
+
+
+def test_a_server_that_cannot_keep_up_is_saturated():
+    """Below 99 % of the offered rate the latency is that of the window."""
+    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 900.0}) == (
+        "900 of 1,000 operations/s were answered (90 %), so latency grows with the window: "
+        "offer less"
+    )
+    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 990.0}) == ""
+
+
+def test_a_closed_loop_is_never_called_saturated():
+    """It has no rate to fall short of; neither has a run that failed."""
+    assert saturated({"asked_per_s": None, "achieved_per_s": 900.0}) == ""
+    assert saturated({}) == ""
