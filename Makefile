@@ -45,6 +45,7 @@ test-readiness: install
 lint: install
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
 	cargo fmt --manifest-path native/Cargo.toml --all --check
 	cargo fmt --manifest-path native/peers/Cargo.toml --check
 	cargo fmt --manifest-path native/fuzz/Cargo.toml --check

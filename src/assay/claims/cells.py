@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from assay.claims.expression import Node, compile_expression
-from assay.claims.model import Better, Cell, Table
+from assay.claims.model import Cell, Table
 from assay.claims.printed import read_printed
 from assay.claims.units import parse_unit
 from assay.core.document import Document, Path
 from assay.core.errors import Problem
 from assay.core.fields import Fields
+from assay.core.metrics import Better
 from assay.core.parameters import nearest
 
-BETTER = ("higher", "lower")
+BETTER: tuple[Better, ...] = ("higher", "lower")
 
 
 class Evidence:

@@ -199,9 +199,9 @@ class _Reader:
                 if way is None:
                     fields.wrong(("measures",), f"{measure!r} has no direction", "say `better`")
                 continue
-            nodes = [Node("cells", names=(line,)) for line in lines if line]
+            cells = [Node("cells", names=(line,)) for line in lines if line]
             label = f"{measure} of {one.split('.')[-1]}"
-            found.append(Comparison(label, nodes[0], tuple(nodes[1:]), way))
+            found.append(Comparison(label, cells[0], tuple(cells[1:]), way))
         return found
 
     def subject(self, text: str) -> Table | None:

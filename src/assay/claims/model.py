@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from assay.claims.expression import Ground, Node, Quantity, leaf
 from assay.claims.interval import ZERO
 from assay.claims.printed import Printed
 from assay.core.document import Document, Path
-
-Better = Literal["higher", "lower"]
+from assay.core.metrics import Better
 
 
 @dataclass(frozen=True)

@@ -37,11 +37,11 @@ KNOWN: dict[str, tuple[Fraction, dict[str, int]]] = {
             "ns": Fraction(1, 10**9),
             "us": Fraction(1, 10**6),
             "ms": Fraction(1, 10**3),
-            "s": 1,
-            "min": 60,
-            "h": 3600,
+            "s": Fraction(1),
+            "min": Fraction(60),
+            "h": Fraction(3600),
             "month": Fraction(_YEAR_S, 12),
-            "year": _YEAR_S,
+            "year": Fraction(_YEAR_S),
         }.items()
     },
     **{

@@ -59,10 +59,7 @@ def ordered(claim: Claim, statement: Statement) -> Finding:
     """Whether values rise or fall from each to the next."""
     nodes = statement.parts["values"]
     way = "higher" if statement.kind == "rising" else "lower"
-    answers = [
-        _relation(claim, after, before, way)  # type: ignore[arg-type]
-        for before, after in itertools.pairwise(nodes)
-    ]
+    answers = [_relation(claim, after, before, way) for before, after in itertools.pairwise(nodes)]
     if "worse" in answers or "equal" in answers:
         step = next(i for i, a in enumerate(answers) if a in ("worse", "equal"))
         reason = f"not from the {_nth(step + 1)} to the {_nth(step + 2)} value"

@@ -46,8 +46,8 @@ def real(name: str) -> Any:
 class _Later(TyperCommand):
     """A command of which name and first sentence are known; used, it is the real one."""
 
-    def make_context(self, info_name: str | None, args: list[str], **extra: Any) -> Any:
-        return real(self.name).make_context(info_name, args, **extra)
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        return real(str(self.name)).make_context(*given, **named)
 
 
 class Commands(TyperGroup):
@@ -55,4 +55,4 @@ class Commands(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands |= {name: _Later(name, help=text) for name, text in COMMANDS.items()}
+        self.commands.update({n: _Later(n, help=text) for n, text in COMMANDS.items()})

@@ -87,8 +87,8 @@ def command(
     console = story()
     if prepare_:
         state = prepare(load, lambda it: console.print(_loading(it)))
-        rate = format_quantity(state.rows / state.seconds, "rows/s")
-        console.print(f"loaded {state.rows} rows in {state.seconds:.1f} s: {rate}")
+        speed = format_quantity(state.rows / state.seconds, "rows/s")
+        console.print(f"loaded {state.rows} rows in {state.seconds:.1f} s: {speed}")
     try:
         if load.time_s == 0:
             return None

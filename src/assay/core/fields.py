@@ -6,15 +6,26 @@ on with a stand-in, and at the end `unknown` tells of keys that nobody asked for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any, TypeGuard, TypeVar, overload
 
 from assay.core.document import Document, Path
 from assay.core.errors import Problem
 from assay.core.parameters import nearest
 
-REQUIRED: Any = object()
-"""Stands for a default where there is none."""
+T = TypeVar("T")
+D = TypeVar("D")
+C = TypeVar("C", bound=str)
+
+
+class _Required(Enum):
+    """Stands for a default where there is none."""
+
+    REQUIRED = "required"
+
+
+REQUIRED = _Required.REQUIRED
 
 
 class Fields:
@@ -34,31 +45,48 @@ class Fields:
         """Note a mistake at a key of this table, or at the table itself."""
         self.problems.append(self.document.problem((*self.path, *further), message, next_step))
 
-    def text(self, key: str, default: Any = REQUIRED) -> Any:
+    @overload
+    def text(self, key: str) -> str: ...
+    @overload
+    def text(self, key: str, default: D) -> str | D: ...
+    def text(self, key: str, default: object = REQUIRED) -> object:
         """A text that is not empty."""
-        return self._read(key, default, "", lambda v: isinstance(v, str) and v.strip(), "a text")
+        return self._read(key, default, "", _is_text, "a text")
 
-    def texts(self, key: str, default: Any = REQUIRED) -> Any:
+    @overload
+    def texts(self, key: str) -> list[str]: ...
+    @overload
+    def texts(self, key: str, default: D) -> list[str] | D: ...
+    def texts(self, key: str, default: object = REQUIRED) -> object:
         """A list of texts; one alone stands for a list of one."""
         value = self._read(key, default, [], _is_texts, "a text, or a list of texts")
         return [value] if isinstance(value, str) else value
 
     def flag(self, key: str) -> bool:
         """True or false; false where nothing is said."""
-        return self._read(key, False, False, lambda v: isinstance(v, bool), "true or false")
+        return self._read(key, False, False, _is_flag, "true or false")
 
-    def count(self, key: str, default: Any = REQUIRED) -> Any:
+    @overload
+    def count(self, key: str) -> int: ...
+    @overload
+    def count(self, key: str, default: D) -> int | D: ...
+    def count(self, key: str, default: object = REQUIRED) -> object:
         """A whole number of at least 1."""
-        said = "a whole number of at least 1"
-        return self._read(key, default, 1, lambda v: type(v) is int and v >= 1, said)
+        return self._read(key, default, 1, _is_count, "a whole number of at least 1")
 
-    def number(self, key: str, default: Any = REQUIRED) -> Any:
+    @overload
+    def number(self, key: str) -> float: ...
+    @overload
+    def number(self, key: str, default: D) -> float | D: ...
+    def number(self, key: str, default: object = REQUIRED) -> object:
         """A positive number."""
-        return self._read(
-            key, default, 1.0, lambda v: type(v) in (int, float) and v > 0, "a number above 0"
-        )
+        return self._read(key, default, 1.0, _is_positive, "a number above 0")
 
-    def choice(self, key: str, choices: Iterable[str], default: Any = REQUIRED) -> Any:
+    @overload
+    def choice(self, key: str, choices: Iterable[C]) -> C: ...
+    @overload
+    def choice(self, key: str, choices: Iterable[C], default: D) -> C | D: ...
+    def choice(self, key: str, choices: Iterable[str], default: object = REQUIRED) -> object:
         """One of the words given."""
         choices = list(choices)
         value = self.text(key, default)
@@ -72,7 +100,7 @@ class Fields:
 
     def table(self, key: str) -> dict[str, Any]:
         """A table; an empty one where nothing is said."""
-        return self._read(key, {}, {}, lambda v: isinstance(v, dict), "a table")
+        return self._read(key, {}, {}, _is_table, "a table")
 
     def tables(self, key: str) -> int:
         """How many tables stand in an array of them, written as [[key]]."""
@@ -88,10 +116,17 @@ class Fields:
                     f"allowed here: {', '.join(self.asked)}",
                 )
 
-    def _read(self, key: str, default: Any, stand_in: Any, fits: Any, what: str) -> Any:
+    def _read(
+        self,
+        key: str,
+        default: D | _Required,
+        stand_in: T,
+        fits: Callable[[object], TypeGuard[T]],
+        what: str,
+    ) -> T | D:
         self.asked.append(key)
         if key not in self.values:
-            if default is not REQUIRED:
+            if not isinstance(default, _Required):
                 return default
             self.wrong((), f"{key!r} is missing in {self.what}", f"add {key} = {what}")
             return stand_in
@@ -102,11 +137,31 @@ class Fields:
         return stand_in
 
 
-def _is_tables(value: Any) -> bool:
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_flag(value: object) -> TypeGuard[bool]:
+    return isinstance(value, bool)
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and value >= 1
+
+
+def _is_positive(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _is_tables(value: object) -> TypeGuard[list[dict[str, Any]]]:
     return isinstance(value, list) and all(isinstance(v, dict) for v in value)
 
 
-def _is_texts(value: Any) -> bool:
+def _is_texts(value: object) -> TypeGuard[str | list[str]]:
     return isinstance(value, str) or (
         isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
     )

@@ -65,11 +65,11 @@ class Parameter:
             if isinstance(value, list) and value and all(isinstance(w, str) for w in value):
                 return value
             raise ValueError(f"{value!r} is not allowed for {self.name}: {self.allowed()}")
-        wanted = {
-            "count": int,
-            "flag": bool,
+        wanted: tuple[type, ...] = {
+            "count": (int,),
+            "flag": (bool,),
             "number": (int, float),
-            "choice": str,
+            "choice": (str,),
             "any": (str, int, float),
         }[self.kind]
         is_bool = isinstance(value, bool) and self.kind not in ("flag", "any")

@@ -8,6 +8,7 @@ a number without a unit is how a window of 5 ms becomes one of 5 s.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 DURATION_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 SIZE_UNITS = {
@@ -30,7 +31,7 @@ def _split(text: object, what: str, example: str) -> tuple[float, str]:
     return float(match[1]), match[2]
 
 
-def _scaled(text: object, units: dict[str, float], what: str, example: str) -> float:
+def _scaled(text: object, units: Mapping[str, float], what: str, example: str) -> float:
     number, unit = _split(text, what, example)
     if unit not in units:
         raise ValueError(

@@ -47,9 +47,7 @@ def figures(counts: Mapping[str, Count], model: Model | None) -> dict[str, Figur
     """Every figure that the model's counts define, from counts by our names (`dtlb_load_walks`)."""
 
     def of(name: str) -> float:
-        parts = model.roles.get(name) if model else None
-        if parts is None:
-            parts = (name,)
+        parts = model.parts(name) if model else (name,)
         return sum(_value(counts, part) for part in parts)
 
     return {name: _figure(name, formula, of) for name, formula in _formulas(model).items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import MissingError
-from assay.counters.models import TYPES, Event, Model, model_here
+from assay.counters.models import TYPES, Event, Model, Role, model_here
 
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
@@ -34,7 +34,7 @@ class Group:
     text: str
     prefix: str
     native: bool = True
-    needs: tuple[str, ...] = ()
+    needs: tuple[Role, ...] = ()
 
 
 def _by_name(*groups: Group) -> dict[str, Group]:

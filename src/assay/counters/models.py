@@ -83,6 +83,10 @@ class Model(_Table):
     events: Mapping[str, Event]
     roles: Mapping[Role, tuple[str, ...]]
 
+    def parts(self, name: str) -> tuple[str, ...]:
+        """The events of a role; a name that is no role stands for itself."""
+        return next((events for role, events in self.roles.items() if role == name), (name,))
+
     def named(self, spelled: str) -> str | None:
         """Our name of an event as `perf` prints it; None if the table has no such event.
 

@@ -135,10 +135,10 @@ def totals(counts: Iterable[Count]) -> dict[str, Count]:
             )
             continue
         shares = [r for r in (before.running, count.running) if r is not None]
-        is_whole = before.value is not None and count.value is not None
+        parts = [v for v in (before.value, count.value) if v is not None]
         found[count.event] = Count(
             count.event,
-            before.value + count.value if is_whole else None,
+            sum(parts) if len(parts) == 2 else None,
             count.unit,
             min(shares, default=None),
             before.why or count.why,

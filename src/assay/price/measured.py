@@ -85,7 +85,8 @@ def _is_whole(row: Row, primary: str) -> bool:
 
 def _of_row(row: Row, primary: str) -> Measured:
     assert row.estimate is not None, "rows without an estimate were left out"
-    ratio = Ratio(*(None if v is None else 1 + v for v in (row.estimate, row.low, row.high)))
+    low, high = (None if v is None else 1 + v for v in (row.low, row.high))
+    ratio = Ratio(1 + row.estimate, low, high)
     doubts = []
     if row.word in ("undecided", "invalid"):
         doubts.append(f"the verdict is {row.word}: {row.reason}")

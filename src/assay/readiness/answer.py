@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
+from assay.readiness.census import ImageKind
 from assay.readiness.finding import Finding, Severity
 from assay.readiness.inspection import Inspection, Report
 
@@ -49,7 +50,7 @@ class InspectedFile:
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     path: str
-    kind: Literal["executable", "shared", "relocatable", "source", "sources", "refused"]
+    kind: ImageKind | Literal["source", "sources", "refused"]
     member: str | None = None
     arch: str | None = None
     build_id: str | None = None

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+ImageKind = Literal["executable", "shared", "relocatable"]
 
 HINTS = ("yield", "isb_in_loop", "wfe", "wfet", "sb")
 """Counts that are spin hints of aarch64; an isb outside a loop is not one."""
@@ -45,7 +47,7 @@ class Image:
     path: str
     shown: str
     arch: str
-    kind: str
+    kind: ImageKind
     member: str = ""
     build_id: str = ""
     stripped: bool = False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.prompt import Confirm
@@ -176,7 +176,7 @@ class Terminal:
         """The picture of this moment."""
         if self.replay is None:
             return Group(self.bar)
-        parts = [self._table(self.replay), self._progress(self.replay)]
+        parts: list[RenderableType] = [self._table(self.replay), self._progress(self.replay)]
         if self.note:
             parts.append(Text(self.note, style="dim"))
         return Group(*parts)

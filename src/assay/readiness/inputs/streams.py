@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
 MOST_BYTES = 2 << 30
 MOST_MEMBERS = 100_000
@@ -94,6 +94,10 @@ class Window:
         """Forwards only."""
         return False
 
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Refused: forwards only."""
+        raise io.UnsupportedOperation("seek")
+
     closed = False
 
 
@@ -102,13 +106,13 @@ def unpacked(kind: str, file: IO[bytes], length: int) -> Iterator[Readable]:
     """What is compressed in the `length` bytes of a file from where it stands."""
     window = Window(file, length)
     if kind == "gzip":
-        with gzip.GzipFile(fileobj=window) as stream:  # type: ignore[call-overload]
+        with gzip.GzipFile(fileobj=window) as stream:
             yield stream
     elif kind == "bzip2":
-        with bz2.BZ2File(window) as stream:  # type: ignore[arg-type]
+        with bz2.BZ2File(window) as stream:
             yield stream
     elif kind in ("xz", "lzma"):
-        with lzma.LZMAFile(window) as stream:  # type: ignore[arg-type]
+        with lzma.LZMAFile(cast("IO[bytes]", window)) as stream:
             yield stream
     elif kind == "zstd":
         with _zstd(window) as stream:

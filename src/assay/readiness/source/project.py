@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from assay.readiness.inputs.items import SourceFile, Tree
 from assay.readiness.inputs.kinds import language
-from assay.readiness.source.directives import Directive, Seen, directives, look
+from assay.readiness.source.directives import Branch, Directive, Seen, directives, look
 from assay.readiness.source.structure import Structure
 from assay.readiness.source.text import Text, blank
 from assay.readiness.source.tristate import ABSENT, MAYBE, NO, YES
@@ -92,7 +92,9 @@ class File:
         """The same of an offset."""
         return self.arm(self.text.line_of(offset))
 
-    def matches(self, pattern: re.Pattern[str], in_strings: bool = False) -> Iterator[re.Match]:
+    def matches(
+        self, pattern: re.Pattern[str], in_strings: bool = False
+    ) -> Iterator[re.Match[str]]:
         """Where a pattern is found in what may be compiled on aarch64."""
         for match in pattern.finditer(self.text.bare if in_strings else self.text.code):
             if self.arm_at(match.start()) != NO:
@@ -113,7 +115,7 @@ class File:
         )
 
     @staticmethod
-    def _one_of(branches: list, kept: bytearray, lines: list[str]) -> None:
+    def _one_of(branches: list[Branch], kept: bytearray, lines: list[str]) -> None:
         """Of branches that are all possible, later ones that open other brackets are left out."""
         for branch in branches[1:]:
             first, last = branch.first_line, branch.last_line
