@@ -38,7 +38,7 @@ ORDER = (
     "__init__",
     "cli",
 )
-"""docs/spine.md: each may import those before it. The ground floor stands first."""
+"""docs/house.md: each may import those before it. The ground floor stands first."""
 
 FUNCTION_LINES = 70
 FILE_LINES = 600

@@ -1,7 +1,7 @@
 """The guard: rules that void a run, fixed beforehand and blind to the arm.
 
 They look only at things outside the metric. A run that breaks one is recorded
-with the reason and its block is run again (docs/spine.md has the table). The
+with the reason and its block is run again (docs/house.md has the table). The
 limits of client, sends, rate and errors are those that suites of load
 generators were found to need; those on foreign CPU, stolen CPU and the clock are
 judgements, made on a virtual machine with two CPUs.
