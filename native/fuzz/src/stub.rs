@@ -2,33 +2,36 @@
 
 use assay_stub::http::file_server::{self, FileServer};
 use assay_stub::http::request::{Found, RequestReader};
+use assay_stub::memcached::{self, SameValue};
 use assay_stub::resp::echo::{self, Echo};
 use assay_stub::serve::{Answered, OUTPUT_BYTES, Service, Then};
 
 use super::feed::{Reader, Step, same_however_cut, words};
 use super::transcript::Transcript;
 
-/// The first byte says who reads: the RESP server, the HTTP file server or the HTTP proxy; the rest
-/// is what a client sends.
+/// The first byte says who reads: the RESP server, the HTTP file server, the HTTP proxy or the
+/// memcached server; the rest is what a client sends.
 ///
 /// # Panics
 /// When something does not hold.
 pub fn check(input: &[u8]) {
     let Some((who, sent)) = input.split_first() else { return };
-    match who % 3 {
+    match who % 4 {
         0 => same_however_cut(sent, resp),
         1 => same_however_cut(sent, http),
-        _ => same_however_cut(sent, Requests::default),
+        2 => same_however_cut(sent, Requests::default),
+        _ => same_however_cut(sent, memcached),
     }
 }
 
 /// What the server answers, or passes on.
 pub fn said(input: &[u8]) -> String {
     let (who, sent) = input.split_first().unwrap_or((&0, &[]));
-    match who % 3 {
+    match who % 4 {
         0 => words(sent, &mut resp()),
         1 => words(sent, &mut http()),
-        _ => words(sent, &mut Requests::default()),
+        2 => words(sent, &mut Requests::default()),
+        _ => words(sent, &mut memcached()),
     }
 }
 
@@ -40,6 +43,11 @@ pub fn resp() -> Answering<Echo> {
 /// The HTTP file server.
 pub fn http() -> Answering<FileServer> {
     Answering::new(file_server::service(file_server::Options { body_bytes: 3 })())
+}
+
+/// The memcached server.
+pub fn memcached() -> Answering<SameValue> {
+    Answering::new(memcached::service(memcached::Options { value_bytes: 3 })())
 }
 
 /// A server's answers.

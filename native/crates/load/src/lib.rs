@@ -10,6 +10,7 @@ pub mod clients;
 mod columns;
 pub mod data;
 pub mod hits;
+pub mod key_value;
 pub mod oltp;
 pub mod refusals;
 pub mod station;

@@ -8,6 +8,7 @@
 //! Not for networks that are not one's own: nothing is authenticated or limited.
 
 pub mod http;
+pub mod memcached;
 pub mod resp;
 pub mod serve;
 pub mod sql;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use assay_runtime::{Gate, Handle, Listener, RuntimeError, sleep_until};
 
-use crate::{http::file_server, resp::echo, serve};
+use crate::{http::file_server, memcached, resp::echo, serve};
 
 /// Who answers outside of stalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Server {
     Resp(echo::Options),
     /// HTTP.
     Http(file_server::Options),
+    /// memcached's text protocol.
+    Memcached(memcached::Options),
 }
 
 /// How the server behaves.
@@ -42,6 +44,9 @@ pub async fn serve(handle: Handle, listener: Listener, options: Options) -> Runt
         }
         Server::Http(options) => {
             serve::accept(handle, listener, file_server::service(options), stalls).await
+        }
+        Server::Memcached(options) => {
+            serve::accept(handle, listener, memcached::service(options), stalls).await
         }
     }
 }

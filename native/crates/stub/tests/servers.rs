@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use assay_runtime::{Address, Connection, Handle, sleep_until};
 use assay_stub::http::{file_server, proxy};
+use assay_stub::memcached;
 use assay_stub::resp::echo;
 use assay_stub::stall::{self, Server, stall_end};
 use assay_wire::http::{HttpTarget, Session as HttpSession};
@@ -296,5 +297,30 @@ fn what_arrives_in_a_stall_is_answered_at_its_end_in_the_order_in_which_it_came(
         let order = order.borrow();
         assert!(order.iter().all(|(_, ns)| *ns >= 100_000_000), "{order:?}");
         assert!(order.iter().map(|(turn, _)| *turn).eq(0..10), "{order:?}");
+    });
+}
+
+#[test]
+fn the_memcached_server_does_what_is_asked_and_every_key_has_its_value() {
+    run(|handle| async move {
+        let server = Server::Memcached(memcached::Options { value_bytes: 3 });
+        let address =
+            spawn_stalling(&handle, stall::Options { period_ms: 1000, stall_ms: 0, server });
+        let requests = "set k 0 0 2\r\nab\r\nset k 0 0 1 noreply\r\nx\r\nget k\r\ngets a b\r\ndelete k\r\n\
+                        incr n 5\r\ntouch n 1\r\nflush_all\r\nstats\r\nnonsense\r\nquit\r\nget k\r\n";
+        let answers = "STORED\r\nVALUE k 0 3\r\nxxx\r\nEND\r\nVALUE a 0 3 1\r\nxxx\r\nVALUE b 0 3 1\r\nxxx\r\nEND\r\n\
+                       DELETED\r\n1\r\nTOUCHED\r\nOK\r\nEND\r\nERROR\r\n";
+        assert_eq!(answer_to(&handle, &address, requests.as_bytes()).await, answers);
+        let (user, database) = (String::new(), String::new());
+        let target = Target { address: address.clone(), user, password: None, database, tls: None };
+        let session = assay_wire::memcached::Session::open(&handle, &target).await.unwrap();
+        assert!(session.version().contains("stand-in"), "{}", session.version());
+        for (request, answer) in [
+            (&b"set k 0 0 2\r\nabc\r\n"[..], "CLIENT_ERROR bad data chunk\r\n"),
+            (b"set k 0 0 x\r\n", "CLIENT_ERROR bad command line format\r\n"),
+            (&[b'x'; 3000], "CLIENT_ERROR line too long\r\n"),
+        ] {
+            assert_eq!(answer_to(&handle, &address, request).await, answer);
+        }
     });
 }

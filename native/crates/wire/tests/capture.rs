@@ -283,6 +283,7 @@ fn memcached() {
     for (name, commands) in MEMCACHED {
         let request = format!("{commands}quit\r\n");
         keep("memcached", name, &[], &answer(&address, request.as_bytes()));
+        keep("stub", &format!("memcached-{name}"), &[3], request.as_bytes());
     }
 }
 

@@ -41,6 +41,12 @@ impl KeyText {
     }
 }
 
+impl AsRef<[u8]> for KeyText {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
 impl std::fmt::Display for KeyText {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&String::from_utf8_lossy(self.as_bytes()))

@@ -212,7 +212,7 @@
 //! # Verb `load`: a workload against a server
 //!
 //! ```json
-//! {"target": {"protocol": "mysql"|"postgresql"|"redis"|"http", "host": "", "port": 0,
+//! {"target": {"protocol": "mysql"|"postgresql"|"redis"|"memcached"|"http", "host": "", "port": 0,
 //!             "socket": null, "user": "", "password": null, "database": ""},
 //!  "workload": {"kind": "redis-get", "keys": 1, "value_bytes": 3, "pipeline": 1},
 //!  "action": "run"|"prepare"|"check"|"clean", "connections": 1,
@@ -222,22 +222,29 @@
 //! ```
 //!
 //! * `socket`: a Unix socket instead of host and port. `connections` are shared out among `threads`.
-//! * `rate`: requests a second over all connections, sent whatever the server does; null is a closed
-//!   loop. `server_pid`: the server's first process, where it runs on this machine; the work of it and
-//!   its descendants is then no `foreign_cpu`, and neither is that of `beside_pids` and theirs. `patience_s`: a login or a request that takes longer ends the run.
-//! * `workload`: `{"kind": "http-get", "path": "/"}`; `redis-get`, `redis-set`; `oltp-point-select`,
-//!   `oltp-read-only`, `oltp-read-write`, `oltp-update-index`, `oltp-update-non-index` with `{"tables":
-//!   1, "table_size": 10000, "distribution": "special"|"uniform"|"gaussian"|"pareto"|"zipfian",
-//!   "skip_trx": false}`; `ycsb` as for `engine`; `tpcc` with `{"warehouses": 1, "scale": "standard",
-//!   "waits": false, "wait_scale": 1.0}`, a connection being a terminal; `trade-desk` with `{"accounts": 10000,
-//!   "instruments": 50, "theta": 0.5, "catalogue_share": 0.3, "trade_think_ms": 0, "request_think_ms":
-//!   0}` as for `engine`, a connection being a user and a temporary table being one; `hits`,
-//!   `aggregate` and `hits-upload` below. SQL workloads are
-//!   for `mysql` and `postgresql`, `ycsb` without mix e for `redis` too.
-//! * `action`: SQL workloads keep data on the server. `prepare` makes them (tables of their names are
-//!   dropped), with a message `loading` `{"rows", "of"}` each second; `check` looks what is wrong with
-//!   them after a run; `clean` takes them away. These three end with `result` `{"rows", "seconds",
-//!   "faults"}`.
+//! * `rate`: requests a second over all connections, sent whatever the server does; null is a
+//!   closed loop. `server_pid`: the server's first process, where it runs on this machine; the work
+//!   of it and its descendants is then no `foreign_cpu`, and neither is that of `beside_pids` and
+//!   theirs. `patience_s`: a login or a request that takes longer ends the run.
+//! * `workload`: `{"kind": "http-get", "path": "/"}`; `redis-get`, `redis-set`, `memcached-get`,
+//!   `memcached-set` with `{"keys": 1, "value_bytes": 3, "pipeline": 1}`; `oltp-point-select`,
+//!   `oltp-read-only`, `oltp-read-write`, `oltp-update-index`, `oltp-update-non-index` with
+//!   `{"tables": 1, "table_size": 10000, "distribution":
+//!   "special"|"uniform"|"gaussian"|"pareto"|"zipfian", "skip_trx": false}`; `ycsb` as for
+//!   `engine`; `tpcc` with `{"warehouses": 1, "scale": "standard", "waits": false, "wait_scale":
+//!   1.0}`, a connection being a terminal; `trade-desk` with `{"accounts": 10000, "instruments":
+//!   50, "theta": 0.5, "catalogue_share": 0.3, "trade_think_ms": 0, "request_think_ms": 0}` as for
+//!   `engine`, a connection being a user and a temporary table being one; `hits`, `aggregate` and
+//!   `hits-upload` below. SQL workloads are for `mysql` and `postgresql`, `ycsb` without mix e for
+//!   `redis` and `memcached` too.
+//! * In memcached a record is one value, its fields one after the other: a read is a `get`, an
+//!   insert or update a `set` of all fields, a read-modify-write both. Every record that comes back
+//!   is checked; one that is not there is an error of code `missing`. memcached is spoken without
+//!   TLS.
+//! * `action`: all workloads but `http-get` keep data on the server. `prepare` makes them (in SQL
+//!   tables of their names are dropped, and each second there is `loading` `{"rows", "of"}`); `check`
+//!   looks what is wrong with them after a run; `clean` takes them away. These three end with
+//!   `result` `{"rows", "seconds", "faults"}`.
 //!
 //! Messages of a run as above, `phase` `load` being the logging in. The manifest has `server`,
 //! `connections`, `threads`, `backend` (`io_uring` or `epoll`, which the request's `backend` may
@@ -326,12 +333,15 @@
 //!
 //! # Verb `ask`: questions to a server
 //!
-//! Request `{"target": as of load, "asks": ["SHOW VARIABLES", ...], "patience_s": 60}`. SQL of `mysql`
-//! and `postgresql`; commands of `redis`, split into words as `redis-cli` does; paths of `http`. One
-//! connection asks all in order. One message `answers` `{"answers": [[[text or null, ...], ...], ...]}`:
-//! by question its rows, by row its columns, as texts. A row of Redis is an element of an array (its
-//! elements, if it is an array itself), an entry of a map, or the only value; of HTTP, the body. A
-//! question that the server refuses is "failed", and so are all.
+//! Request `{"target": as of load, "asks": ["SHOW VARIABLES", ...], "patience_s": 60}`. SQL of
+//! `mysql` and `postgresql`; commands of `redis`, split into words as `redis-cli` does; commands of
+//! `memcached` as its protocol writes them, the value of a `set` on a line of its own; paths of
+//! `http`. One connection asks all in order. One message `answers` `{"answers": [[[text or null,
+//! ...], ...], ...]}`: by question its rows, by row its columns, as texts. A row of Redis is an
+//! element of an array (its elements, if it is an array itself), an entry of a map, or the only
+//! value; of memcached, a counter's name and value, a value's key, flags, bytes and with `gets` its
+//! number, or the only word; of HTTP, the body. A question that the server refuses is "failed", and
+//! so are all.
 //!
 //! # Verb `hits`: the page views as a file
 //!
@@ -343,13 +353,15 @@
 //!
 //! # Verb `serve`: small servers
 //!
-//! `{"kind": "http-file"|"http-proxy"|"resp"|"tpcc", "ports": [0], "bytes": 512, "upstreams":
-//! ["HOST:PORT"], "stall_ms": 0, "period_ms": 1000, "protocol": null|"mysql"|"postgresql"}`: a server on each port of loopback (0: a free one), all on one
-//! thread, until the process is told to stop. `http-file` answers every request with a file of
-//! `bytes`, `resp` every command with a value of `bytes`, `http-proxy` passes requests on to the
-//! `upstreams` by turns. `tpcc` is a stand-in that lets everybody in and answers the statements of
-//! TPC-C's terminals in `protocol` without data: for measuring a client. With `stall_ms` above 0 nobody is answered for the last `stall_ms` of every
-//! period. Messages: `serving` `{"pid", "ports"}`, then at the end `result` `{}`.
+//! `{"kind": "http-file"|"http-proxy"|"resp"|"memcached"|"tpcc", "ports": [0], "bytes": 512,
+//! "upstreams": ["HOST:PORT"], "stall_ms": 0, "period_ms": 1000, "protocol":
+//! null|"mysql"|"postgresql"}`: a server on each port of loopback (0: a free one), all on one thread,
+//! until the process is told to stop. `http-file` answers every request with a file of `bytes`,
+//! `resp` every command with a value of `bytes`, `memcached` every key with one, `http-proxy` passes
+//! requests on to the `upstreams` by turns. `tpcc` is a stand-in that lets everybody in and answers
+//! the statements of TPC-C's terminals in `protocol` without data: for measuring a client. With
+//! `stall_ms` above 0 nobody is answered for the last `stall_ms` of every period. Messages: `serving`
+//! `{"pid", "ports"}`, then at the end `result` `{}`.
 //!
 //! # Verb `sample`: counters, again and again
 //!

@@ -7,7 +7,7 @@ use assay_load::tpcc::statements::Flavour;
 use assay_primitives::Clock;
 use assay_runtime::{Address, Handle, Listener, RuntimeError, Worker};
 use assay_stub::http::{file_server, proxy};
-use assay_stub::{resp::echo, sql, stall};
+use assay_stub::{memcached, resp::echo, sql, stall};
 
 use super::typed;
 use crate::failure::Failure;
@@ -64,7 +64,7 @@ fn flavour(protocol: Option<LoadProtocol>) -> Option<Flavour> {
     match protocol {
         Some(LoadProtocol::Mysql) => Some(Flavour::MariaDb),
         Some(LoadProtocol::Postgresql) => Some(Flavour::Postgres),
-        Some(LoadProtocol::Redis | LoadProtocol::Http) | None => None,
+        Some(LoadProtocol::Redis | LoadProtocol::Memcached | LoadProtocol::Http) | None => None,
     }
 }
 
@@ -101,6 +101,11 @@ fn start(handle: &Handle, listener: Listener, request: &ServeRequest, upstreams:
         }
         ServeKind::Resp => {
             let options = stalling(stall::Server::Resp(echo));
+            spawned.spawn(async move { ended(stall::serve(handle, listener, options).await) });
+        }
+        ServeKind::Memcached => {
+            let options = memcached::Options { value_bytes: bytes };
+            let options = stalling(stall::Server::Memcached(options));
             spawned.spawn(async move { ended(stall::serve(handle, listener, options).await) });
         }
         ServeKind::Tpcc => {

@@ -10,6 +10,7 @@ use serde_json::Value;
 pub const ASSAYER: &str = env!("CARGO_BIN_EXE_assayer");
 
 /// How a run ended.
+#[derive(Debug)]
 pub struct Outcome {
     pub code: Option<i32>,
     pub text: String,

@@ -24,8 +24,8 @@ pub enum YcsbError {
     },
     /// The target cannot do it.
     #[error(
-        "a {operation} needs an order of keys, which hashes in Redis do not have: run mix a, b, c, \
-         d or f, or another target"
+        "a {operation} needs an order of keys, which servers of keys and values do not have: run mix \
+         a, b, c, d or f, or another target"
     )]
     Unsupported {
         /// Which operation.

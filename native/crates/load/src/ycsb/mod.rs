@@ -1,4 +1,4 @@
-//! YCSB A to F over SQL, and over RESP.
+//! YCSB A to F over SQL, RESP and memcached's protocol.
 //!
 //! ```text
 //! sql::create -> sql::load, by as many sessions as there are parts      once
@@ -13,11 +13,15 @@
 //! | module | what |
 //! |---|---|
 //! | [`sql`] | over any SQL session |
-//! | [`resp`] | the bytes of commands, for Redis and its like |
+//! | [`resp`] | a hash per record, for Redis and its like |
+//! | [`memcached`] | a value per record |
 
 pub mod error;
+pub mod memcached;
+pub mod records;
 pub mod resp;
 pub mod sql;
 
 pub use assay_workload::KeyText;
 pub use error::YcsbError;
+pub use records::{Records, Shape};

@@ -7,9 +7,39 @@
 
 use std::io::Write;
 
+use assay_wire::resp::Session;
 use assay_workload::{Operation, OperationKind, Values};
 
-use super::{KeyText, YcsbError};
+use super::{KeyText, Records, Shape, YcsbError};
+use crate::key_value::{KeyValue, Pipeline};
+
+impl Records for Session {
+    fn insert(key: u64, shape: Shape, values: &Values, batch: &mut Pipeline) {
+        insert(key, shape.fields, values, &mut batch.bytes);
+        batch.commands += 1;
+    }
+
+    async fn carry_out(
+        &mut self,
+        operation: &Operation,
+        shape: Shape,
+        values: &Values,
+        batch: &mut Pipeline,
+    ) -> Result<(), YcsbError> {
+        Self::clear(batch);
+        batch.commands = 1;
+        if operation.kind == OperationKind::ReadModifyWrite {
+            read(operation.key, &mut batch.bytes);
+            KeyValue::exchange(self, batch).await?;
+            batch.bytes.clear();
+            let (field, value) = (operation.field.into(), values.value(operation.value.into()));
+            update(operation.key, field, value, &mut batch.bytes);
+        } else {
+            encode(operation, shape.fields, values, &mut batch.bytes)?;
+        }
+        Ok(KeyValue::exchange(self, batch).await?)
+    }
+}
 
 /// Appends what reads a record; one reply, an array (or map) of twice the fields, empty if there is
 /// no such record.

@@ -1,9 +1,12 @@
 //! Real servers in private directories, and sessions with them.
 #![allow(dead_code)] // Each test file uses a part.
+#![allow(clippy::duplicate_mod)] // Two servers' modules share one of helpers.
 
 pub mod mariadb;
 #[path = "../../../wire/tests/support/mariadb_server.rs"]
 pub mod mariadb_server;
+#[path = "../../../wire/tests/support/memcached_server.rs"]
+pub mod memcached_server;
 pub mod postgres;
 #[path = "../../../wire/tests/support/postgres_server.rs"]
 pub mod postgres_server;

@@ -99,6 +99,7 @@ pub enum LoadProtocol {
     Mysql,
     Postgresql,
     Redis,
+    Memcached,
     Http,
 }
 
@@ -128,8 +129,10 @@ pub enum LoadWorkload {
         #[serde(default = "default_path")]
         path: String,
     },
-    RedisGet(Redis),
-    RedisSet(Redis),
+    RedisGet(KeyValue),
+    RedisSet(KeyValue),
+    MemcachedGet(KeyValue),
+    MemcachedSet(KeyValue),
     OltpPointSelect(Oltp),
     OltpReadOnly(Oltp),
     OltpReadWrite(Oltp),
@@ -289,9 +292,9 @@ fn default_warehouses() -> u16 {
     1
 }
 
-/// Keys and values of a Redis workload.
+/// Keys and values of single commands.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Redis {
+pub struct KeyValue {
     #[serde(default = "default_keys")]
     pub keys: u64,
     #[serde(default = "default_value_bytes")]

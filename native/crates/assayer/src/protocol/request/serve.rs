@@ -35,6 +35,7 @@ pub enum ServeKind {
     HttpFile,
     HttpProxy,
     Resp,
+    Memcached,
     /// A stand-in for an SQL server: answers TPC-C's terminals, without data.
     Tpcc,
 }

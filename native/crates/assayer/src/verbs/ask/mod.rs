@@ -1,5 +1,6 @@
 //! `ask`: questions to a server, one after another over one connection, and their answers as texts.
 
+mod memcached;
 mod redis;
 
 use assay_load::Error;
@@ -44,6 +45,10 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
         LoadProtocol::Redis => {
             let commands = redis::commands(&request.asks)?;
             patiently(&request, async |it| redis::ask(it, &target, &commands).await)
+        }
+        LoadProtocol::Memcached => {
+            let commands = memcached::commands(&request.asks)?;
+            patiently(&request, async |it| memcached::ask(it, &target, &commands).await)
         }
         LoadProtocol::Http => {
             let file = |path: &String| http_target(&request.target, &target, path);

@@ -2,11 +2,10 @@
 
 mod hits;
 mod http;
-mod redis;
+mod key_value;
 pub mod sql;
 mod tls;
 mod unit;
-mod ycsb_redis;
 
 use std::future::Future;
 use std::sync::Mutex;
@@ -17,9 +16,10 @@ use assay_load::{Client, Error, Rate, Station};
 use assay_primitives::Clock;
 use assay_runtime::{Address, Backend, Handle, Worker};
 use assay_sampler::{ProcessTree, TreeUsage};
-use assay_wire::{Target, mysql, postgres};
+use assay_wire::{Target, memcached, mysql, postgres, resp};
 
 pub use self::http::target as http_target;
+use self::key_value::Command;
 use self::unit::{Common, LoadUnit, SPUN};
 use super::{Ending, clock_response, own_build_id, result, typed};
 use crate::driver::{Unit, WorkerReport};
@@ -32,7 +32,7 @@ use crate::protocol::request::{
     LoadAction, LoadBackend, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
 };
 use crate::protocol::response::{
-    Checked, DataState, Health, Load, LoadManifest, Phase, Ready, Refused, ServerUsage, State,
+    Checked, Health, Load, LoadManifest, Phase, Ready, Refused, ServerUsage, State,
 };
 use crate::recorder::{empty, encode};
 
@@ -47,49 +47,38 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
     schedule.validate()?;
     check(&request, schedule.threads)?;
     let target = target(&request.target)?;
-    let protocol = request.target.protocol;
-    if let (LoadWorkload::Ycsb(workload), LoadProtocol::Redis) = (&request.workload, protocol) {
-        return ycsb_redis::run(&request, &target, workload, output);
-    }
-    if sql::is_one(&request.workload) {
-        return match protocol {
-            LoadProtocol::Mysql => sql::run::<mysql::Session>(&request, &target, output),
-            LoadProtocol::Postgresql => sql::run::<postgres::Session>(&request, &target, output),
-            LoadProtocol::Redis | LoadProtocol::Http => Err(elsewhere(&request)),
-        };
-    }
-    if request.action != LoadAction::Run && protocol == LoadProtocol::Http {
-        let message =
-            format!("{:?} keeps no data on the server: there is nothing to do", request.workload);
-        return Err(Failure::usage(message));
-    }
-    match (&request.workload, protocol) {
-        (LoadWorkload::HttpGet { path }, LoadProtocol::Http) => {
+    let is_run = request.action == LoadAction::Run;
+    match (request.target.protocol, &request.workload) {
+        (LoadProtocol::Mysql, _) => sql::run::<mysql::Session>(&request, &target, output),
+        (LoadProtocol::Postgresql, _) => sql::run::<postgres::Session>(&request, &target, output),
+        (LoadProtocol::Redis, LoadWorkload::Ycsb(it)) => {
+            key_value::ycsb::<resp::Session>(&request, &target, it, output)
+        }
+        (LoadProtocol::Redis, LoadWorkload::RedisGet(it)) => {
+            key_value::commands::<resp::Session>(&request, &target, Command::Get, it, output)
+        }
+        (LoadProtocol::Redis, LoadWorkload::RedisSet(it)) => {
+            key_value::commands::<resp::Session>(&request, &target, Command::Set, it, output)
+        }
+        (LoadProtocol::Memcached, LoadWorkload::Ycsb(it)) => {
+            key_value::ycsb::<memcached::Session>(&request, &target, it, output)
+        }
+        (LoadProtocol::Memcached, LoadWorkload::MemcachedGet(it)) => {
+            key_value::commands::<memcached::Session>(&request, &target, Command::Get, it, output)
+        }
+        (LoadProtocol::Memcached, LoadWorkload::MemcachedSet(it)) => {
+            key_value::commands::<memcached::Session>(&request, &target, Command::Set, it, output)
+        }
+        (LoadProtocol::Http, LoadWorkload::HttpGet { path }) if is_run => {
             http::run(&request, &target, path, output)
         }
-        (LoadWorkload::RedisGet(workload), LoadProtocol::Redis) => {
-            redis::run(&request, &target, redis::Command::Get, workload, output)
-        }
-        (LoadWorkload::RedisSet(workload), LoadProtocol::Redis) => {
-            redis::run(&request, &target, redis::Command::Set, workload, output)
+        (LoadProtocol::Http, workload @ LoadWorkload::HttpGet { .. }) => {
+            let message =
+                format!("{workload:?} keeps no data on the server: there is nothing to do");
+            Err(Failure::usage(message))
         }
         _ => Err(elsewhere(&request)),
     }
-}
-
-/// What is not a run: makes or removes `rows`, by one session.
-fn keep(
-    rows: u64,
-    output: &mut Output,
-    work: impl AsyncFnOnce(&Handle) -> Result<(), Error>,
-) -> Result<(), Failure> {
-    let begun = Instant::now();
-    let worker = Worker::new(Clock::calibrated()).map_err(anyhow::Error::from)?;
-    let handle = worker.handle();
-    let done = worker.block_on(work(&handle), life::stop_flag()).map_err(anyhow::Error::from)?;
-    done.unwrap_or(Err(Error::Stopped)).map_err(sql::failed)?;
-    let seconds = begun.elapsed().as_secs_f64();
-    output.write("result", &DataState { rows, seconds, faults: Vec::new() })
 }
 
 fn elsewhere(request: &LoadRequest) -> Failure {

@@ -31,14 +31,6 @@ use crate::verbs::engine::ycsb_parameters;
 const LOADERS: usize = 8;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Whether a workload is asked in SQL.
-pub fn is_one(workload: &LoadWorkload) -> bool {
-    !matches!(
-        workload,
-        LoadWorkload::HttpGet { .. } | LoadWorkload::RedisGet(_) | LoadWorkload::RedisSet(_)
-    )
-}
-
 /// Runs the request over sessions of one protocol.
 pub fn run<S: Open>(
     request: &LoadRequest,
@@ -80,9 +72,11 @@ pub fn run<S: Open>(
         LoadWorkload::Hits(it) => hits::queries::<S>(request, target, it, output),
         LoadWorkload::Aggregate(it) => hits::aggregate::<S>(request, target, it, output),
         LoadWorkload::HitsUpload(it) => hits::upload::<S>(request, target, it, output),
-        LoadWorkload::HttpGet { .. } | LoadWorkload::RedisGet(_) | LoadWorkload::RedisSet(_) => {
-            Err(super::elsewhere(request))
-        }
+        LoadWorkload::HttpGet { .. }
+        | LoadWorkload::RedisGet(_)
+        | LoadWorkload::RedisSet(_)
+        | LoadWorkload::MemcachedGet(_)
+        | LoadWorkload::MemcachedSet(_) => Err(super::elsewhere(request)),
     }
 }
 

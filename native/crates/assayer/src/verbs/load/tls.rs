@@ -24,6 +24,9 @@ pub fn of(asked: &LoadTarget) -> Result<Option<Tls>, Failure> {
         ));
     }
     let Some(proof) = proof else { return Ok(None) };
+    if asked.protocol == LoadProtocol::Memcached {
+        return Err(Failure::usage("no TLS is spoken with memcached here: leave out sslmode"));
+    }
     if asked.socket.is_some() && !is_optional {
         return Err(Failure::usage("no TLS is spoken over a Unix socket: leave out sslmode"));
     }

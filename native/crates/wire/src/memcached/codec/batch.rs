@@ -75,15 +75,31 @@ impl Batch {
     /// # Panics
     /// When it is no [key](is_key).
     pub fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.set_parts(key, value.len(), std::iter::once(value));
+    }
+
+    /// The same for a value of so many bytes in parts.
+    ///
+    /// # Panics
+    /// When it is no [key](is_key), or the parts have another sum.
+    pub fn set_parts<'v>(
+        &mut self,
+        key: &[u8],
+        bytes: usize,
+        parts: impl Iterator<Item = &'v [u8]>,
+    ) {
         assert!(is_key(key), "{key:?}");
-        let (mut digits, mut start, mut left) = ([0; 20], 20, value.len());
+        let (mut digits, mut start, mut left) = ([0; 20], 20, bytes);
         while left > 0 || start == digits.len() {
             start -= 1;
             digits[start] = b'0' + (left % 10) as u8;
             left /= 10;
         }
         self.command(&[b"set", key, b"0", b"0", &digits[start..]]);
-        self.data(value);
+        let start = self.bytes.len();
+        parts.for_each(|part| self.bytes.extend_from_slice(part));
+        assert_eq!(self.bytes.len() - start, bytes, "the length of a value is said before it");
+        self.data(&[]);
     }
 
     /// Appends what removes a key.

@@ -1,14 +1,12 @@
-//! Single commands of Redis, as `redis-benchmark` sends them, and the keys they ask for.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Single commands of servers of keys and values, as `redis-benchmark` sends them, and the keys they
+//! ask for.
 
 use assay_runtime::Handle;
-use assay_wire::Target;
-use assay_wire::resp::Session;
-use assay_wire::resp::codec;
+use assay_wire::{Target, WireError};
 use assay_workload::random::Random;
 
 use crate::client::{Carried, Client, Error};
+use crate::key_value::{KeyValue, count_missing, faults_of, write};
 use crate::refusals::Refusal;
 
 /// Which command.
@@ -28,13 +26,6 @@ impl Command {
             Self::Set => "set",
         }
     }
-
-    fn word(self) -> &'static [u8] {
-        match self {
-            Self::Get => b"GET",
-            Self::Set => b"SET",
-        }
-    }
 }
 
 /// What is asked.
@@ -52,27 +43,24 @@ pub struct Commands {
 
 /// Draws of other purposes are independent of these.
 const PURPOSE: u64 = 0x7265_6469_7300_0000;
-/// Commands of a batch that makes or removes keys, and about the bytes that they may have.
-const BATCH: u64 = 1000;
-const BATCH_BYTES: u64 = 1 << 20;
 /// `key:` and twelve digits, as `redis-benchmark` names keys.
 const KEY_BYTES: usize = 16;
 
 /// One connection's commands.
-pub struct RedisClient {
-    session: Session,
+pub struct KeyValueClient<S: KeyValue> {
+    session: S,
     commands: Commands,
     random: Random,
     value: Vec<u8>,
-    batch: Vec<u8>,
+    batch: S::Batch,
     refusal: Option<Refusal>,
 }
 
-impl RedisClient {
+impl<S: KeyValue> KeyValueClient<S> {
     /// Connects and logs in. Connections are told apart by `number`.
     ///
     /// # Errors
-    /// Those of [`Session::open`].
+    /// Those of [`KeyValue::open`].
     pub async fn open(
         handle: Handle,
         target: Target,
@@ -80,10 +68,10 @@ impl RedisClient {
         seed: u64,
         number: usize,
     ) -> Result<Self, Error> {
-        let session = Session::open(&handle, &target).await?;
+        let session = S::open(&handle, &target).await?;
         let random = Random::new(seed, PURPOSE + number as u64);
         let value = vec![b'x'; commands.value_bytes];
-        let batch = Vec::new();
+        let batch = S::Batch::default();
         let mut client = Self { session, commands, random, value, batch, refusal: None };
         client.draw();
         Ok(client)
@@ -92,69 +80,50 @@ impl RedisClient {
     /// Encodes the next batch.
     fn draw(&mut self) {
         let Commands { command, keys, pipeline, .. } = self.commands;
-        self.batch.clear();
+        S::clear(&mut self.batch);
         for _ in 0..pipeline {
             let key = key(self.random.below(keys));
             match command {
-                Command::Get => codec::command(&mut self.batch, &[command.word(), &key]),
-                Command::Set => {
-                    codec::command(&mut self.batch, &[command.word(), &key, &self.value]);
-                }
+                Command::Get => S::get(&mut self.batch, &key),
+                Command::Set => S::set(&mut self.batch, &key, &self.value),
             }
         }
     }
 }
 
-/// Writes every key with its value; counts them into `rows`.
+/// Writes every key with its value; what is wrong with them then.
 ///
 /// # Errors
 /// Those of the session.
-pub async fn load(
-    handle: &Handle,
-    target: &Target,
+pub async fn load<S: KeyValue>(
+    session: &mut S,
     commands: Commands,
-    rows: &AtomicU64,
-) -> Result<(), Error> {
+) -> Result<Vec<String>, WireError> {
     let value = vec![b'x'; commands.value_bytes];
-    // A batch lies in memory, and so may its values on the server's side.
-    let batch = (BATCH_BYTES / (value.len() as u64 + 1)).clamp(1, BATCH);
-    each_batch(handle, target, commands.keys, batch, rows, |key, out| {
-        codec::command(out, &[b"SET", key, &value]);
-    })
-    .await
+    let set = |batch: &mut S::Batch, number| S::set(batch, &key(number), &value);
+    write(session, value.len(), 0..commands.keys, set).await?;
+    check(session, commands).await
+}
+
+/// What is wrong with the keys: which of them are not there.
+///
+/// # Errors
+/// Those of the session.
+pub async fn check<S: KeyValue>(
+    session: &mut S,
+    commands: Commands,
+) -> Result<Vec<String>, WireError> {
+    let missing = count_missing(session, (0..commands.keys).map(key)).await?;
+    Ok(faults_of(missing, commands.keys))
 }
 
 /// Removes every key.
 ///
 /// # Errors
 /// Those of the session.
-pub async fn remove(handle: &Handle, target: &Target, commands: Commands) -> Result<(), Error> {
-    let rows = AtomicU64::new(0);
-    each_batch(handle, target, commands.keys, BATCH, &rows, |key, out| {
-        codec::command(out, &[b"DEL", key]);
-    })
-    .await
-}
-
-async fn each_batch(
-    handle: &Handle,
-    target: &Target,
-    keys: u64,
-    batch: u64,
-    rows: &AtomicU64,
-    command: impl Fn(&[u8], &mut Vec<u8>),
-) -> Result<(), Error> {
-    let (mut session, mut out) = (Session::open(handle, target).await?, Vec::new());
-    let mut first = 0;
-    while first < keys {
-        let end = (first + batch).min(keys);
-        out.clear();
-        (first..end).for_each(|number| command(&key(number), &mut out));
-        session.exchange(&out, (end - first) as usize, |_| ()).await?;
-        rows.fetch_add(end - first, Ordering::Relaxed);
-        first = end;
-    }
-    Ok(())
+pub async fn remove<S: KeyValue>(session: &mut S, commands: Commands) -> Result<(), WireError> {
+    let delete = |batch: &mut S::Batch, number| S::delete(batch, &key(number));
+    write(session, 0, 0..commands.keys, delete).await
 }
 
 fn key(number: u64) -> [u8; KEY_BYTES] {
@@ -167,10 +136,10 @@ fn key(number: u64) -> [u8; KEY_BYTES] {
     key
 }
 
-impl Client for RedisClient {
+impl<S: KeyValue> Client for KeyValueClient<S> {
     async fn carry_out(&mut self) -> Result<Carried, Error> {
         let operations = self.commands.pipeline;
-        let result = self.session.exchange(&self.batch, operations as usize, |_| ()).await;
+        let result = self.session.exchange(&self.batch).await;
         // Of a pipeline with several errors the first is kept, and the pipeline counts once.
         self.refusal = result.err().map(Refusal::of).transpose()?;
         let is_error = self.refusal.is_some();
