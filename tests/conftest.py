@@ -12,6 +12,8 @@ from assay.record import Bundle
 from assay.study import Study, read
 from fakes import STUDY, FakeTarget, run_fake
 
+pytest_plugins = ["limits"]
+
 
 def pytest_configure() -> None:
     """Told to end, tests end what they started, as they do on Ctrl-C."""
