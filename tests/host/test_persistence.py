@@ -21,7 +21,9 @@ QUEUE = ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "e")
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    return host_kit.make(tmp_path / "host")
+    made = host_kit.make(tmp_path / "host")
+    made.create("/usr/sbin/update-grub", "")
+    return made
 
 
 def texts(tree: Tree, values, name: str = "mariadb") -> dict[str, str]:
@@ -129,3 +131,23 @@ def test_from_the_command_line_files_come_after_the_values(tree: Tree, tmp_path:
     ]
     assert "vm.swappiness = 10" in plan["items"][1]["new"]
     assert plan["id"] in plan["items"][1]["new"]
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("/usr/sbin/grubby", 'grubby --update-kernel=ALL --args="hugepages=8"'),
+        ("/usr/sbin/bootctl", "add to the boot loader's line for the kernel: hugepages=8"),
+    ],
+)
+def test_a_boot_loader_that_reads_no_file_of_ours_gets_a_line_to_run(
+    tmp_path: Path, program: str, line: str
+) -> None:
+    """RHEL's grubby, or any other: the plan holds no file that nobody would read."""
+    tree = host_kit.make(tmp_path / "other")
+    tree.create(program, "")
+    words = ["host", "plan", "--root", str(tree.root), "--boot", "hugepages=8"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines() == [line]
+    assert "not in this plan" in done.stderr

@@ -10,9 +10,9 @@ from pathlib import Path
 import typer
 
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.cli._quantities import read_bytes, read_seconds
 from assay.core.errors import ExitCode, InputError
-from assay.core.units import parse_duration, parse_size
-from assay.host.persistence import boot, persistent
+from assay.host.persistence import boot, boot_command, persistent
 from assay.host.persistence import memlock as memlock_item
 from assay.host.rules import View, findings
 from assay.host.transaction import (
@@ -55,7 +55,7 @@ def plan(
     ),
     memlock: list[str] = MEMLOCK_OPTION,
     boot_: str = typer.Option(
-        None, "--boot", help="Words for the kernel's command line, by grub.", metavar="WORDS"
+        None, "--boot", help="Words for the kernel's command line.", metavar="WORDS"
     ),
     out: Path = typer.Option(None, help="Where the plan is saved; without it it is only shown."),
     root: Path = ROOT_OPTION,
@@ -75,7 +75,7 @@ def plan(
         files += persistent(tree, values, persist, name)
     files += [_locked(tree, text, name) for text in memlock]
     if boot_ is not None:
-        files.append(boot(tree, boot_, name))
+        files.append(_boot(tree, boot_, name))
     items = [value_item(tree, o.key, o.value, reason=o.reason, rule=o.rule) for o in asked]
     found = Plan.of([item for item in [*items, *files] if item is not None], tree, name)
     for word in _after(found):
@@ -105,10 +105,10 @@ def apply_(
 
     Example: assay host apply plan.json --try 10m
     """
-    tree, seconds = tree_at(root), None if try_ is None else parse_duration(try_)
-    found = apply(Plan.load(file), tree, lease_s=seconds)
-    if seconds is not None:
-        how = lease.arm(tree, found.name, seconds)
+    tree, lease_s = tree_at(root), None if try_ is None else read_seconds("--try", try_)
+    found = apply(Plan.load(file), tree, lease_s=lease_s)
+    if lease_s is not None:
+        how = lease.arm(tree, found.name, lease_s)
         story().print(f"taken back in {try_} by {how}, unless: assay host confirm {found.name}")
     _tell([found], json)
     return None
@@ -199,12 +199,16 @@ def _locked(tree: Tree, text: str, plan: str) -> Item | None:
     whose, equals, limit = text.rpartition("=")
     if not equals:
         raise InputError(f"--memlock {text}: no size", next_step="write mariadb.service=8GiB")
-    try:
-        return memlock_item(tree, whose, parse_size(limit), plan)
-    except ValueError as error:
-        raise InputError(
-            f"--memlock {text}: {error}", next_step="write mariadb.service=8GiB"
-        ) from error
+    return memlock_item(tree, whose, read_bytes(f"--memlock {text}", limit), plan)
+
+
+def _boot(tree: Tree, words: str, plan: str) -> Item | None:
+    command = boot_command(tree, words)
+    if not command:
+        return boot(tree, words, plan)
+    story().print("--boot is not in this plan: this machine's boot loader reads no file of Assay's")
+    tell([Line(command)])
+    return None
 
 
 def _after(plan: Plan) -> Iterator[str]:

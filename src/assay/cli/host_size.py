@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
+from assay.cli._quantities import read_bytes, read_fraction
 from assay.core.errors import ExitCode, InputError
-from assay.core.units import parse_percent, parse_size
 from assay.host.rules import View
 from assay.host.sizing import Figure, Need, fits, in_use, missing
 from assay.host.transaction import tree_at
@@ -44,9 +44,14 @@ def size(
 
     Example: assay host size --bytes 1792GiB --extra 1GiB
     """
-    view, page_bytes = View(tree_at(root), "", pid), _size(page)
+    view, page_bytes = View(tree_at(root), "", pid), read_bytes("--page", page)
     figure = _figure(bytes_, from_, data)
-    need = Need(figure.asked(page_bytes), page_bytes, parse_percent(headroom), _size(extra))
+    need = Need(
+        figure.asked(page_bytes),
+        page_bytes,
+        read_fraction("--headroom", headroom),
+        read_bytes("--extra", extra),
+    )
     told = _told(view, figure, need)
     if json:
         tell_json(told)
@@ -71,7 +76,7 @@ def _figure(bytes_: str | None, url: str | None, data: Path | None) -> Figure:
     if data is not None:
         return figure_of(data)
     assert bytes_ is not None, "it is the one that was given"
-    return Figure("the command line", {"asked for": _size(bytes_)})
+    return Figure("the command line", {"asked for": read_bytes("--bytes", bytes_)})
 
 
 def _told(view: View, figure: Figure, need: Need) -> dict[str, object]:
@@ -102,13 +107,6 @@ def _on_node(view: View, node: str, need: Need) -> dict[str, int]:
     pool = _pool(view.pools_of(node), need)
     share = -(-need.pages // len(view.nodes))
     return {"need": share, "have": 0 if pool is None else pool.free}
-
-
-def _size(text: str) -> int:
-    try:
-        return int(text) if text.isdigit() else parse_size(text)
-    except ValueError as error:
-        raise InputError(f"{text}: {error}", next_step="write a size such as 8GiB") from error
 
 
 def _lines(told: dict[str, object], need: Need) -> Iterator[Line]:

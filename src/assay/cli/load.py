@@ -8,8 +8,9 @@ from typing import Any
 import typer
 
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.cli._quantities import read_seconds
 from assay.core.errors import ExitCode, InputError, RunError
-from assay.core.units import format_quantity, parse_duration
+from assay.core.units import format_quantity
 from assay.load import (
     Load,
     TpccReport,
@@ -79,8 +80,8 @@ def command(
         threads=threads,
         rate=rate,
         poisson=poisson,
-        time_s=_seconds(time),
-        warmup_s=_seconds(warmup),
+        time_s=read_seconds("--time", time),
+        warmup_s=read_seconds("--warmup", warmup),
         seed=seed,
         backend=backend,
     )
@@ -161,13 +162,6 @@ def _options(texts: list[str]) -> dict[str, Any]:
         except json_.JSONDecodeError:
             found[name] = value
     return found
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(str(error)) from error
 
 
 def register(app: typer.Typer) -> None:

@@ -7,8 +7,8 @@ import signal
 import typer
 
 from assay.cli._output import guarded, story, tell
+from assay.cli._quantities import read_seconds
 from assay.core.errors import ExitCode, InputError
-from assay.core.units import parse_duration
 from assay.load.serve import SCHEMES, STAND_IN, serve
 from assay.report import Line
 
@@ -33,20 +33,14 @@ def command(
     """
     if kind not in SCHEMES:
         raise InputError(f"{kind!r} is not one of {', '.join(SCHEMES)}")
-    stall_ms, period_ms = (_milliseconds(text) for text in (stall, period))
+    stall_ms = round(1000 * read_seconds("--stall", stall))
+    period_ms = round(1000 * read_seconds("--period", period))
     with serve(kind, port, size, upstream, stall_ms, period_ms, protocol) as urls:
         if kind == STAND_IN:
             story().print("answers without data: for measuring a client, not a server")
         tell(Line(url) for url in urls)
         signal.pause()
     return None
-
-
-def _milliseconds(text: str) -> int:
-    try:
-        return round(1000 * parse_duration(text))
-    except ValueError as error:
-        raise InputError(str(error)) from error
 
 
 def register(app: typer.Typer) -> None:

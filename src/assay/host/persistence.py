@@ -71,13 +71,35 @@ def memlock(tree: Tree, whose: str, limit: int, plan: str) -> Item | None:
     return file_item(tree, f"/etc/systemd/system/{whose}.d/50-assay.conf", text)
 
 
-def boot(tree: Tree, words: str, plan: str) -> Item | None:
-    """The file that adds words to the kernel's command line, once grub was told."""
+def boot_command(tree: Tree, words: str) -> str:
+    """The line that adds words to the kernel's command line on a host whose boot loader reads no
+    file of Assay's; empty where grub reads /etc/default/grub.d, as Debian's does.
+
+    InputError where the words are no part of a command line.
+    """
+    _require_words(words)
+    if _has(tree, "update-grub") or tree.place("/etc/default/grub.d").is_dir():
+        return ""
+    if _has(tree, "grubby"):
+        return f'grubby --update-kernel=ALL --args="{words}"'
+    return f"add to the boot loader's line for the kernel: {words}"
+
+
+def _require_words(words: str) -> None:
     if not _WORDS.fullmatch(words):
         raise InputError(
             f"{words!r} is no part of a kernel's command line",
             next_step="such as hugepagesz=1G hugepages=4",
         )
+
+
+def _has(tree: Tree, program: str) -> bool:
+    return any(tree.place(f"{folder}/{program}").exists() for folder in ("/usr/sbin", "/sbin"))
+
+
+def boot(tree: Tree, words: str, plan: str) -> Item | None:
+    """The file that adds words to the kernel's command line, once update-grub has run."""
+    _require_words(words)
     line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {words}"\n'
     return file_item(tree, "/etc/default/grub.d/60-assay.cfg", _title(plan) + line)
 
