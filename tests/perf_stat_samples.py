@@ -50,3 +50,27 @@ KUNPENG = """\
 10000,,l1d_tlb_refill_wr,1000000000,100.00,,
 2000,,iTLB-load-misses,500000000,50.00,,
 """
+
+DECK_FOR_PEOPLE = """\
+sampling: the command's own output, 12 lines of it
+
+ Performance counter stats for 'system wide':
+
+ 4,449,356,965,642,820      dTLB-loads
+     2,105,010,276,841      dTLB-load-misses          #    0.05% of all dTLB cache accesses
+       105,583,416,023      dTLB-store-misses
+       932,006,148,259      iTLB-load-misses
+12,531,110,754,255,500      instructions              #    1.10  insn per cycle
+11,409,758,430,713,700      cycles
+    49,275,391,837,172      d-cycles-waited
+    20,529,010,929,301      i-cycles-waited
+       651,975,222,175      cache-misses                                  (36.36%)
+        15,765,631,111      d-main-memory-reads
+       <not supported>      i-main-memory-reads
+          1,003.24 msec     task-clock                #    0.999 CPUs utilized
+
+      42870.123456789 seconds time elapsed
+
+       0.001000000 seconds user
+"""
+"""`perf stat -a -S -B` of the ASE deck with its counts, as perf prints them for people."""

@@ -1,4 +1,4 @@
-"""`assay perf-stat`: what a recording of `perf stat -x,` says, and what it cannot say."""
+"""`assay perf-stat`: what a recording of `perf stat` says, and what it cannot say."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.report.counted import recording_lines
 @guarded
 def command(
     file: Path = typer.Argument(
-        ..., help="What `perf stat -x, -o FILE` wrote; -I and -A are fine."
+        ..., help="What `perf stat` printed, or wrote with -o; -x, -I and -A are fine."
     ),
     model: str = typer.Option(
         None, help="The table of the processor it was recorded on; this machine's by default."
@@ -29,14 +29,14 @@ def command(
     What took turns with other events, was not counted or is not supported has a reason and never
     a number, and so has every figure that would be made of it.
 
-    Example: assay perf-stat counts.csv --model broadwell
+    Example: assay perf-stat counts.txt --model broadwell
     """
     table = model_here() if model is None else _table(model)
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{file} cannot be read: {error}", next_step="record with `perf stat -x, -o FILE`"
+            f"{file} cannot be read: {error}", next_step="record with `perf stat -o FILE`"
         ) from error
     try:
         found = recording(text, table)

@@ -16,6 +16,9 @@ instructions, and code for itself.
     cycles_per_walk                    cycles of walks / walks
     headroom                           s / (1 - s), s = walk_cycles_per_cycle: no change of pages
                                        can gain more, and far less where walks overlap with work
+    counted_walk_cycles_per_cycle and headroom_of_counted_walks
+                                       the same of the walks that were asked for, where some were
+                                       not: the ASE deck leaves out those for stores
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ def figures(counts: Mapping[str, Count], model: Model | None) -> dict[str, Figur
         parts = model.parts(name) if model else (name,)
         return sum(_value(counts, part) for part in parts)
 
-    return {name: _figure(name, formula, of) for name, formula in _formulas(model).items()}
+    formulas = {**_formulas(model), **_of_counted_walks(counts, model)}
+    return {name: _figure(name, formula, of) for name, formula in formulas.items()}
 
 
 def _value(counts: Mapping[str, Count], name: str) -> float:
@@ -85,17 +89,34 @@ def _formulas(model: Model | None) -> dict[str, Callable[[_Values], float]]:
             "walk_cycles_per_cycle": lambda of: of("walk_cycles") / of("cycles"),
             "walker_occupancy": lambda of: of("walk_cycles") / (walkers * of("cycles")),
             "cycles_per_walk": lambda of: of("walk_cycles") / (of("dtlb_walks") + of("itlb_walks")),
-            "headroom": _headroom,
+            "headroom": lambda of: _headroom(of("walk_cycles") / of("cycles")),
         }
     return found
+
+
+def _of_counted_walks(
+    counts: Mapping[str, Count], model: Model | None
+) -> dict[str, Callable[[_Values], float]]:
+    """Figures of some walks, where cycles of the others were not asked for."""
+    parts = model.roles.get("walk_cycles", ()) if model else ()
+    counted = [part for part in parts if part in counts]
+    if not counted or len(counted) == len(parts):
+        return {}
+
+    def share(of: _Values) -> float:
+        return sum(of(part) for part in counted) / of("cycles")
+
+    return {
+        "counted_walk_cycles_per_cycle": share,
+        "headroom_of_counted_walks": lambda of: _headroom(share(of)),
+    }
 
 
 def _per_1000(role: str) -> Callable[[_Values], float]:
     return lambda of: 1000 * of(role) / of("instructions")
 
 
-def _headroom(of: _Values) -> float:
-    share = of("walk_cycles") / of("cycles")
+def _headroom(share: float) -> float:
     if share >= 1:
         raise _Lacks(f"walks took {share:.2f} cycles per cycle: several at once, so no bound")
     return share / (1 - share)

@@ -1,4 +1,4 @@
-"""A recording of `perf stat -x,` as `assay perf-stat` shows it: its events, and what follows."""
+"""A recording of `perf stat` as `assay perf-stat` shows it: its events, and what follows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from assay.core.errors import InputError
 from assay.counters.derived import Figure, figures
 from assay.counters.models import Model
 from assay.counters.perf_stat import Count, read_perf_stat, totals
+from assay.counters.perf_text import is_for_people, read_perf_text
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Recording:
 def recording(text: str, model: Model | None) -> Recording:
     """What was recorded on a processor of that model.
 
-    InputError names the line that is not one of `perf stat -x,`, or events that are one by the
-    table, of which nobody can say which is meant.
+    The text is that of `perf stat` for people or of `perf stat -x,`. InputError names the line
+    that is neither, or events that are one by the table, of which nobody can say which is meant.
     """
-    found = totals(read_perf_stat(text))
+    found = totals(read_perf_text(text) if is_for_people(text) else read_perf_stat(text))
     if not found:
-        raise InputError("there is no event in it", next_step="record with `perf stat -x, -o FILE`")
+        raise InputError("there is no event in it", next_step="record with `perf stat -o FILE`")
     names = {event: model.named(event) if model else None for event in found}
     events = [
         RecordedEvent(event, names[event], c.value, c.unit, c.running, c.why)

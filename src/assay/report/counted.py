@@ -19,10 +19,15 @@ def recording_lines(found: Recording) -> Iterator[Line]:
         if event.value is None:
             yield Line(f"{told:52} none: {event.why}", "yellow")
         else:
-            yield Line(f"{told:52} {event.value:,.15g} {event.unit}".rstrip())
+            yield Line(f"{told:52} {_number(event.value)} {event.unit}".rstrip())
     yield Line("")
     for figure in found.figures:
         yield from _figure(figure)
+
+
+def _number(value: float) -> str:
+    """A count in full, however large; anything else with its decimals."""
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.15g}"
 
 
 def _figure(figure: Figure) -> Iterator[Line]:
@@ -30,6 +35,9 @@ def _figure(figure: Figure) -> Iterator[Line]:
         yield Line(f"{figure.name:52} none: {figure.why}", "yellow")
         return
     yield Line(f"{figure.name:52} {figure.value:.4g}")
+    most = format_percent(figure.value)
     if figure.name == "headroom":
-        most = format_percent(figure.value)
         yield Line(f"no change of pages can gain more than {most}: walks overlap with other work")
+    if figure.name == "headroom_of_counted_walks":
+        yield Line(f"without the walks that were counted, the gain is at most {most};")
+        yield Line("walks whose cycles were not asked for come on top")
