@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from assay.stats.boundary import LOOKS_MAX, looks, nominal_levels, z_boundaries
+from assay.stats.boundary import looks, nominal_levels, z_boundaries
+from assay.stats.constants import STANDARD
 
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -42,7 +43,7 @@ def test_looks_ascend_to_the_planned_end(planned):
     schedule = looks(planned, 0.04)
     assert schedule[-1] == planned
     assert list(schedule) == sorted(set(schedule))
-    assert len(schedule) <= LOOKS_MAX
+    assert len(schedule) <= STANDARD.looks_max
     assert schedule[0] >= min(8, planned)
 
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from assay.stats.fisher import fisher_two_sided, holm
 from assay.stats.rule import Word
-from assay.stats.slow_runs import SLOW_LOG, newcombe, slow_limit, stability, without_level
+from assay.stats.slow_runs import newcombe, slow_limit, stability, without_level
 
 SLOW = math.log(0.7)
 
@@ -89,7 +89,7 @@ def test_a_bad_run_does_not_move_the_level_of_its_time():
         table = quiet(20, arms, slow=[(b, "b") for b in (0, 9, 17, 18, 19)])
         rest = without_level(table)
         assert max(abs(v) for row in rest.values() for arm, v in row.items() if arm != "b") < 1e-12
-        assert [b for b, row in rest.items() if row["b"] < -SLOW_LOG] == [0, 9, 17, 18, 19]
+        assert [b for b, row in rest.items() if row["b"] < -slow_limit({})] == [0, 9, 17, 18, 19]
 
 
 def test_on_a_noisy_machine_ten_percent_is_not_a_disaster():

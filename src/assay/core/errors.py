@@ -10,6 +10,7 @@
     │   └── BundleError       a bundle that is not one, or not the one meant
     ├── AlteredError          exit 1: a bundle was changed after it was written
     ├── MissingError          exit 3: something needed is not on this machine
+    │   └── StatisticsError   another version of the statistics decided a bundle
     ├── VoidError             exit 4: the measurement cannot count
     ├── RestoreError          exit 5: the host could not be put back
     └── RunError              one run failed; the bench retries, then records it
@@ -112,6 +113,10 @@ class MissingError(AssayError):
     """This machine lacks something the study needs."""
 
     exit_code = ExitCode.MISSING
+
+
+class StatisticsError(MissingError):
+    """Another version of the statistics decided a bundle, and this one cannot recompute it."""
 
 
 class VoidError(AssayError):

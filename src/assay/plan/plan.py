@@ -10,11 +10,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
+from assay.core.errors import StatisticsError
 from assay.core.terms import Direction
 from assay.plan.phases import PlannedScaling, PlannedScreen
 from assay.plan.pilot import PlannedPilot
+from assay.stats.constants import COMPUTABLE, STANDARD, VERSION, VERSIONS, Constants
+from assay.stats.rule import Rule
 
 MAX_BLOCKS = 400
 """Blocks written down beforehand; the budget ends a study long before."""
@@ -115,6 +118,16 @@ class PlannedProfile(Planned):
         return "profile" not in self.absent
 
 
+class PlannedStatistics(Planned):
+    """The statistics that decide the study: their version, and every constant of it.
+
+    The constants of a version that this Assay does not know are kept as they were written.
+    """
+
+    version: int = VERSION
+    constants: Constants | dict[str, JsonValue] = STANDARD
+
+
 class Slot(Planned):
     """One place in a block's order."""
 
@@ -160,11 +173,39 @@ class Plan(Planned):
     counters: PlannedCounters = PlannedCounters()
     profile: PlannedProfile | None = None
     network: PlannedNetwork | None = None
+    statistics: PlannedStatistics | None = None
+    """None in plans made before version 1 of the statistics was called so."""
 
     @property
     def runs_budget_s(self) -> float:
         """What a pilot left of the budget."""
         return self.budget_s - (self.pilot.took_s if self.pilot else 0.0)
+
+    @property
+    def constants(self) -> Constants:
+        """The constants that decide the study; StatisticsError where they cannot be given."""
+        said = self.statistics
+        if said is None:
+            return VERSIONS[1]
+        if said.version in COMPUTABLE and isinstance(said.constants, Constants):
+            return said.constants
+        raise StatisticsError(
+            f"decided by version {said.version} of the statistics; this is version {VERSION}",
+            next_step=f"recompute it with Assay {self.version}, which made the plan",
+        )
+
+    @property
+    def rule(self) -> Rule:
+        """The decision rule. Raises as `constants`."""
+        fixed = self.constants
+        return Rule(
+            self.smallest,
+            self.margin,
+            self.alpha,
+            reserve=fixed.reserve,
+            equivalence=fixed.equivalence,
+            constants=fixed,
+        )
 
     @property
     def baseline(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.record.run import RunRecord
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.latency import latency_count, saturated
 from assay.stats.stationarity import trend_of
 from assay.verdict.observations import Block, Observation, Seen
@@ -33,18 +34,20 @@ def counting(runs: Sequence[RunRecord], blocks: int) -> list[RunRecord]:
     return [r for r, s in zip(runs, statuses(runs, blocks), strict=True) if s == "counts"]
 
 
-def counted_blocks(runs: Sequence[RunRecord], blocks: int) -> list[Block]:
+def counted_blocks(
+    runs: Sequence[RunRecord], blocks: int, constants: Constants = STANDARD
+) -> list[Block]:
     """The complete blocks that verdicts were made of, as `Replay` has them but for the order of
     their runs' attempts; `blocks` complete blocks were judged."""
     cells: list[dict[tuple[str, str], Observation]] = [{} for _ in range(blocks)]
     took_s = [0.0] * blocks
     for run in counting(runs, blocks):
-        cells[run.block][run.case, run.arm] = observation(run)
+        cells[run.block][run.case, run.arm] = observation(run, constants)
         took_s[run.block] += run.took_s
     return [Block(held, took) for held, took in zip(cells, took_s, strict=True)]
 
 
-def observation(record: RunRecord) -> Observation:
+def observation(record: RunRecord, constants: Constants) -> Observation:
     """What a run was, as verdicts take it."""
     seen = {f: Seen(w.held, w.evidence) for f, w in record.witness.items()}
     return Observation(
@@ -54,6 +57,6 @@ def observation(record: RunRecord) -> Observation:
         latencies=latency_count(record.operations, record.latency_of),
         latency_of=record.latency_of,
         trend=trend_of(record.intervals),
-        saturated=saturated(record.health),
+        saturated=saturated(record.health, constants),
         open_loop=record.health.get("asked_per_s") is not None,
     )

@@ -142,7 +142,9 @@ class Replay:
             self.stop(f"{times}; the last time: {last.reason}")
 
     def _complete(self) -> None:
-        cells = {(r.case, r.arm): observation(r) for r in self._kept if r.status == "ok"}
+        fixed = self.plan.constants
+        kept = [r for r in self._kept if r.status == "ok"]
+        cells = {(r.case, r.arm): observation(r, fixed) for r in kept}
         self.blocks.append(Block(cells, self._spent_s))
         self._attempt, self._cases, self._spent_s = 0, None, 0.0
         self._current, self._kept = [], []
@@ -172,7 +174,7 @@ class Replay:
         return None if size is None else self._total(size.blocks, self.extensions)
 
     def _total(self, blocks: int, extensions: int) -> int:
-        return self.ruling.offset + extended(blocks, extensions)
+        return self.ruling.offset + extended(blocks, extensions, self.plan.constants)
 
     def cannot_extend(self) -> str:
         """Why the study cannot be made longer now; empty when it can."""

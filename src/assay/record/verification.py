@@ -31,8 +31,10 @@ def verdicts_of(replay: Replay) -> Verdicts:
 def differences(bundle: Bundle) -> list[str]:
     """Where `verdicts.json` is not what the runs say, in words; empty when all is well.
 
-    AlteredError names the run when one was altered.
+    AlteredError names the run when one was altered; StatisticsError names the version of the
+    statistics that decided the bundle when this version cannot recompute it.
     """
+    bundle.runs()
     replay = replayed(bundle)
     said = bundle.verdicts()
     if said.stopped and not replay.stopped:

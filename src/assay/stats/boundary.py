@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-FIRST_LOOK_MIN = 8  # the plan is made from 8 blocks, and fewer can hardly reject at any level
-LOOKS_MAX = 12  # more looks save next to nothing (Jennison & Turnbull, chapter 4)
+from assay.stats.constants import STANDARD, Constants
+
 _NODES_PER_STEP = 8  # quadrature nodes per standard deviation of one increment
 _Z_MAX = 37.0  # Phi(-37) is near the smallest normal double
 
@@ -36,21 +36,23 @@ Floats = NDArray[np.float64]
 
 
 @lru_cache(maxsize=4096)
-def looks(planned: int, alpha: float) -> tuple[int, ...]:
+def looks(planned: int, alpha: float, constants: Constants = STANDARD) -> tuple[int, ...]:
     """Block counts at which a study of `planned` blocks is judged, ascending, the last = planned.
 
     The first is the smallest n >= 8 at which the error spent so far lets an exact test of n
-    blocks reject at all: 2^(1-n) <= alpha*n/planned. Up to 12 in all, in geometric steps. A
-    study planned for less has one look, at its end. Raises ValueError when planned < 1.
+    blocks reject at all: 2^(1-n) <= alpha*n/planned; the study is sized from 8 blocks, and fewer
+    can hardly reject at any level. Up to 12 in all, in geometric steps, for more save next to
+    nothing (Jennison & Turnbull, chapter 4). A study planned for less has one look, at its end.
+    Raises ValueError when planned < 1.
     """
     if planned < 1:
         raise ValueError(f"a study needs at least one planned block, not {planned}")
-    first = FIRST_LOOK_MIN
+    first = constants.first_look
     while first < planned and 2.0 ** (1 - first) > alpha * first / planned:
         first += 1
     if first >= planned:
         return (planned,)
-    steps = np.geomspace(first, planned, LOOKS_MAX)
+    steps = np.geomspace(first, planned, constants.looks_max)
     return tuple(sorted({round(float(step)) for step in steps}))
 
 

@@ -17,20 +17,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-BEYOND = 100
-"""Latencies that must lie beyond a quantile in each run."""
+from assay.stats.constants import STANDARD, Constants
 
-SATURATED = 0.99
+SATURATED = STANDARD.saturated
 """Share of the offered rate below which a server did not keep up."""
 
 _ONE_IN = {"latency_p50": 2, "latency_p90": 10, "latency_p99": 100, "latency_p999": 1000}
 _BATCHES = re.compile(r"batches of (\d+)")
 
 
-def requests_needed(metric_name: str) -> int | None:
+def requests_needed(metric_name: str, constants: Constants = STANDARD) -> int | None:
     """Latencies that one run needs for this metric; None where there is no such rule."""
     one_in = _ONE_IN.get(metric_name)
-    return None if one_in is None else BEYOND * one_in
+    return None if one_in is None else constants.latencies_beyond * one_in
 
 
 def latency_count(operations: int, latency_of: str) -> int:
@@ -46,19 +45,24 @@ def latency_count(operations: int, latency_of: str) -> int:
     return operations // int(found[1])
 
 
-def too_few(metric_name: str, latencies: int, latency_of: str = "operations") -> str:
+def too_few(
+    metric_name: str,
+    latencies: int,
+    latency_of: str = "operations",
+    constants: Constants = STANDARD,
+) -> str:
     """Why a run with so many latencies cannot give this metric and what to do, or ""."""
-    needed = requests_needed(metric_name)
+    needed = requests_needed(metric_name, constants)
     if needed is None or latencies >= needed:
         return ""
     quantile = metric_name.removeprefix("latency_")
     return f"{latencies:,} {latency_of}; {quantile} needs {needed:,}: lengthen the window"
 
 
-def saturated(health: Mapping[str, Any]) -> str:
+def saturated(health: Mapping[str, Any], constants: Constants = STANDARD) -> str:
     """Why a run at a fixed rate says nothing about latency, or ""; closed loops never do."""
     asked, achieved = health.get("asked_per_s"), health.get("achieved_per_s")
-    if asked is None or achieved is None or achieved >= SATURATED * asked:
+    if asked is None or achieved is None or achieved >= constants.saturated * asked:
         return ""
     return (
         f"{achieved:,.0f} of {asked:,.0f} operations/s were answered "

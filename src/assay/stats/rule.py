@@ -14,6 +14,8 @@ import enum
 import math
 from dataclasses import dataclass, replace
 
+from assay.stats.constants import STANDARD, Constants
+
 
 class Word(enum.StrEnum):
     """The five answers there are. `INVALID` is given by the bench, never by arithmetic."""
@@ -42,13 +44,15 @@ class Rule:
     reserve   share of both kinds of error kept back for extending a study that ends undecided, so
               that an extension cannot lift the total above what was promised (union bound)
     equivalence  two-sided chance of a false "no difference" of one contrast: 5 % on either side
+    constants  what else verdicts depend on
     """
 
     smallest: float
     margin: float
     alpha: float = 0.05
-    reserve: float = 0.2
-    equivalence: float = 0.10
+    reserve: float = STANDARD.reserve
+    equivalence: float = STANDARD.equivalence
+    constants: Constants = STANDARD
 
     def __post_init__(self) -> None:
         for name in ("smallest", "margin"):
@@ -75,7 +79,7 @@ class Rule:
         It spends half of what is left of the reserve, and nothing of it is kept back: all
         extensions together stay within alpha.
         """
-        share = self.reserve * 2.0**-number
+        share = self.reserve * self.constants.extension_reserve**number
         return replace(
             self, alpha=self.alpha * share, equivalence=self.equivalence * share, reserve=0.0
         )

@@ -32,19 +32,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.core.units import format_duration
-from assay.stats.boundary import FIRST_LOOK_MIN, looks, nominal_levels
+from assay.stats.boundary import looks, nominal_levels
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.rule import Rule, percent
 
-PILOT_BLOCKS = FIRST_LOOK_MIN
-_POWER_Z = float(ndtri(0.90))
-_BOTH_SIDES_Z = float(ndtri(0.95))  # 90 % of studies of two identical arms stay inside both sides
-_INFLATION = 1.25
-_DECADE = (10, 13, 16, 20, 25, 30, 40, 50, 60, 80)  # study sizes above 100, times powers of ten
-_CLIP = 2.5  # robust deviations; one value in a hundred of clean noise is beyond
-_LIFTED = 2.0  # times the smallest effect: a larger |c| is noise, or an effect that ends the study
-_CLEAR = 2.0  # |c| that many times larger than its own spread; .5 % of pilots without an effect
+PILOT_BLOCKS = STANDARD.first_look
 _HALF_NORMAL_SD = 0.6028  # standard deviation of |Z|, sqrt(1 - 2/pi)
-_SMALL_SIZES = (8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80)
 
 
 @dataclass(frozen=True)
@@ -126,49 +119,56 @@ def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | No
 def blocks_for_smallest(noise_log: float, rule: Rule, family: int) -> int:
     """Blocks that find `rule.smallest` with 90 % power among `family` contrasts (Bonferroni)."""
     ratio = _detection_z(rule, family) * noise_log / rule.smallest_log
-    return study_size(math.ceil(_INFLATION * ratio**2) + 4)
+    fixed = rule.constants
+    return study_size(math.ceil(fixed.inflation * ratio**2) + fixed.extra_smallest, fixed)
 
 
 def blocks_for_margin(noise_log: float, rule: Rule) -> int:
     """Blocks that show "no difference larger than `rule.margin`" in 90 % of studies without one."""
-    z = _BOTH_SIDES_Z - float(ndtri(rule.alpha_equivalence / 2))
+    fixed = rule.constants
+    z = float(ndtri(fixed.both_sides)) - float(ndtri(rule.alpha_equivalence / 2))
     ratio = z * noise_log / rule.margin_log
-    return study_size(math.ceil(_INFLATION * ratio**2) + 8)
+    return study_size(math.ceil(fixed.inflation * ratio**2) + fixed.extra_margin, fixed)
 
 
 def least_blocks(rule: Rule, family: int) -> int:
     """The fewest blocks at whose last look an exact test can reject among `family` contrasts."""
     alpha = rule.alpha_main / family
-    blocks = PILOT_BLOCKS
-    while 2.0 ** (1 - blocks) > nominal_levels(looks(blocks, rule.alpha_main), blocks, alpha)[-1]:
+    blocks = rule.constants.first_look
+    while 2.0 ** (1 - blocks) > _last_level(rule, blocks, alpha):
         blocks += 1
     return blocks
 
 
+def _last_level(rule: Rule, blocks: int, alpha: float) -> float:
+    schedule = looks(blocks, rule.alpha_main, rule.constants)
+    return nominal_levels(schedule, blocks, alpha)[-1]
+
+
 def visible_effect(noise_log: float, rule: Rule, family: int, blocks: int) -> float:
     """The inverse of `blocks_for_smallest`: the effect (fraction) that `blocks` see."""
-    effective = max(blocks - 4, 1) / _INFLATION
+    effective = max(blocks - rule.constants.extra_smallest, 1) / rule.constants.inflation
     return math.expm1(_detection_z(rule, family) * noise_log / math.sqrt(effective))
 
 
-def study_size(blocks: int) -> int:
+def study_size(blocks: int, constants: Constants = STANDARD) -> int:
     """The next size on a coarse ladder: 8 10 12 15 20 25 30 40 50 60 80 100 130 160 200 ...
 
     Steps of 12 to 33 % are as fine as the noise estimate deserves.
     """
-    for size in _SMALL_SIZES:
+    for size in constants.sizes:
         if blocks <= size:
             return size
     scale = 10
     while True:
-        for step in _DECADE:
+        for step in constants.decade:
             if blocks <= step * scale:
                 return step * scale
         scale *= 10
 
 
 def _detection_z(rule: Rule, family: int) -> float:
-    return -float(ndtri(rule.alpha_main / (2 * family))) + _POWER_Z
+    return -float(ndtri(rule.alpha_main / (2 * family))) + float(ndtri(rule.constants.power))
 
 
 def _roughly(seconds: float) -> str:
@@ -178,10 +178,11 @@ def _roughly(seconds: float) -> str:
 
 def _pilot_noise(values: Sequence[float], rule: Rule) -> tuple[float, bool]:
     """Standard deviation in log units, and whether an effect is clear, both from |c| alone."""
+    fixed = rule.constants
     sizes = np.abs(np.asarray(values, dtype=np.float64))
-    clipped = np.minimum(sizes, _CLIP * float(np.median(sizes)) / 0.6745)
+    clipped = np.minimum(sizes, fixed.winsor * float(np.median(sizes)) / 0.6745)
     level = math.sqrt(float(np.mean(clipped**2)))
     spread = float(np.std(sizes, ddof=1)) / _HALF_NORMAL_SD if len(sizes) > 1 else level
-    is_clear = level > _CLEAR * spread
-    may_be_lifted = is_clear or level < _LIFTED * rule.smallest_log
+    is_clear = level > fixed.clear * spread
+    may_be_lifted = is_clear or level < fixed.lifted * rule.smallest_log
     return (min(level, spread) if may_be_lifted else level), is_clear

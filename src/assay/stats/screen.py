@@ -32,13 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.contrast import Cell, Contrast, conditions, interaction, main_effect
 from assay.stats.fractions import alias_groups, columns
 from assay.stats.rule import percent
 from assay.stats.signed_rank import DECIMALS
 
-SHORTLIST = 4  # combinations handed on, neighbours of the best not counted
-_OWN_SHARE = 0.5  # of a cell's mean in what it promises, see `shortlist`
 _NOISE_MIN = 1e-9  # log units; below it lies rounding of the arithmetic, not noise
 
 Floats = NDArray[np.float64]
@@ -96,6 +95,7 @@ def screen(
     table: Sequence[Mapping[str, float]],
     alpha: float = 0.05,
     legal: Cells | None = None,
+    constants: Constants = STANDARD,
 ) -> Screen:
     """Estimate all main effects and two-way interactions together.
 
@@ -121,7 +121,7 @@ def screen(
     own = dict(zip(fit.arms, fit.means.tolist(), strict=True))
 
     def promised(arm: str, cell: Cell) -> float:
-        return full(cell) + _OWN_SHARE * (own.get(arm, full(cell)) - full(cell))
+        return full(cell) + constants.own_share * (own.get(arm, full(cell)) - full(cell))
 
     return Screen(
         effects=tuple(effects),
@@ -134,7 +134,7 @@ def screen(
     )
 
 
-def shortlist(screened: Screen, legal: Cells, limit: int = SHORTLIST) -> tuple[str, ...]:
+def shortlist(screened: Screen, legal: Cells, limit: int = STANDARD.shortlist) -> tuple[str, ...]:
     """The combinations worth confirming, best first, then the neighbours of the best.
 
     At most `limit` of the cells that promise a gain, and the first of them with each of its

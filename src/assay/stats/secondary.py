@@ -13,23 +13,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from assay.stats.constants import STANDARD
 from assay.stats.robustness import read_off
 from assay.stats.rule import Rule, Strength, Word, percent
 from assay.stats.sequence import Judgement, Series, as_fractions
 from assay.stats.signed_rank import SignedRank
 
-FALSE_DISCOVERY_RATE = 0.10
+FALSE_DISCOVERY_RATE = STANDARD.false_discovery_rate
 
 
 def suggest(
     series: Mapping[str, Series],
     rule: Rule | None = None,
-    false_discovery_rate: float = FALSE_DISCOVERY_RATE,
 ) -> dict[str, Judgement]:
     """Judge secondary contrasts together, each on all its blocks.
 
     `series`: any name -> (block index, contrast in log units); name metric and arm in one key.
-    `rule`: only its margin is used, for "no difference"; without a rule that word is not given.
+    `rule`: its margin is used, for "no difference", and its constants; without a rule that word is
+    not given.
     Returns judgements of strength "suggests"; those without data are left out.
     """
     samples = {
@@ -37,12 +38,11 @@ def suggest(
         for name in sorted(series)
         if len(series[name]) > 0
     }
-    chosen = benjamini_hochberg(
-        {name: sample.p_value() for name, sample in samples.items()}, false_discovery_rate
-    )
-    level = false_discovery_rate * max(len(chosen), 1) / max(len(samples), 1)
+    rate = (STANDARD if rule is None else rule.constants).false_discovery_rate
+    chosen = benjamini_hochberg({name: sample.p_value() for name, sample in samples.items()}, rate)
+    level = rate * max(len(chosen), 1) / max(len(samples), 1)
     return {
-        name: _suggestion(name, sample, rule, level if name in chosen else None)
+        name: _suggestion(name, sample, rule, rate, level if name in chosen else None)
         for name, sample in samples.items()
     }
 
@@ -55,10 +55,10 @@ def benjamini_hochberg(p_values: Mapping[str, float], rate: float) -> set[str]:
 
 
 def _suggestion(
-    name: str, sample: SignedRank, rule: Rule | None, selected_level: float | None
+    name: str, sample: SignedRank, rule: Rule | None, rate: float, selected_level: float | None
 ) -> Judgement:
-    plain = sample.interval(FALSE_DISCOVERY_RATE)
-    level = FALSE_DISCOVERY_RATE if selected_level is None else selected_level
+    plain = sample.interval(rate)
+    level = rate if selected_level is None else selected_level
     interval = sample.interval(level)
     word = read_off(interval, plain, 0.0 if rule is None else rule.margin_log)
     if selected_level is None and word in (Word.HELPS, Word.HURTS):
@@ -68,7 +68,7 @@ def _suggestion(
         side = "above" if word is Word.HELPS else "below"
         reason = f"the interval lies {side} zero"
     elif word is Word.NO_DIFFERENCE:
-        interval, level = plain, FALSE_DISCOVERY_RATE
+        interval, level = plain, rate
         reason = f"the interval lies within {percent(rule.margin if rule else 0.0)} of zero"
     else:
         reason = "the interval includes zero"

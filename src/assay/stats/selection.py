@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.stats.boundary import nominal_levels
+from assay.stats.constants import STANDARD
 from assay.stats.robustness import within
 from assay.stats.rule import percent
 from assay.stats.signed_rank import DECIMALS, SignedRank, critical_count
@@ -47,7 +48,6 @@ Table = Mapping[int, Mapping[str, float]]
 """Block index, from 0 -> arm -> signed natural log of the metric, up is better."""
 
 NAMES_MAX = 8  # how many arms a sentence spells out
-EQUIVALENCE = 0.10  # two-sided: 5 % per side, as everywhere (rule.py)
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,10 @@ def settled(
     alpha: float,
     blocks_done: int,
     margin: float,
+    equivalence: float = STANDARD.equivalence,
 ) -> tuple[bool, str]:
-    """Whether a race is over, and why; arguments as for `best_set`, `margin` a fraction.
+    """Whether a race is over, and why; arguments as for `best_set`, `margin` a fraction,
+    `equivalence` the two-sided level of "within the margin".
 
     Over means: one arm is left, or every two arms of the set lie within the margin of each other
     (repeated intervals, 5 % per side and pair, not corrected for how the set came about), or the
@@ -123,7 +125,7 @@ def settled(
     for looks, inside, _ in race.replay():
         if len(inside) == 1:
             return True, f"only {inside[0]} is left ({race.place(looks)})"
-        if race.equal(looks, inside, math.log1p(margin)):
+        if race.equal(looks, inside, math.log1p(margin), equivalence):
             text = f"{_names(inside)}: every two lie within {percent(margin)} of each other"
             return True, f"{text} ({race.place(looks)})"
     open_ones = f"{len(inside)} of {len(race.arms)} arms may be the best"
@@ -244,13 +246,13 @@ class _Race:
                 found[self.arms[i]] = Beaten(self.arms[j], len(values), low)
         return found
 
-    def equal(self, looks: int, inside: tuple[str, ...], margin_log: float) -> bool:
+    def equal(self, looks: int, inside: tuple[str, ...], margin_log: float, level: float) -> bool:
         """Whether every two arms of the set are shown to lie within the margin."""
-        look, level = self.reached[looks - 1], self.level(looks - 1, EQUIVALENCE)
+        look, nominal = self.reached[looks - 1], self.level(looks - 1, level)
         places = [self.arms.index(arm) for arm in inside]
         return all(
             len(values := self._pair(look, i, j)) > 0
-            and within(SignedRank(values).interval(level), margin_log)
+            and within(SignedRank(values).interval(nominal), margin_log)
             for i, j in itertools.combinations(places, 2)
         )
 

@@ -41,13 +41,13 @@ from dataclasses import dataclass, replace
 from scipy.special import chdtri, ndtri
 
 from assay.stats.boundary import looks, nominal_levels
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import fragility, read_off, within
 from assay.stats.rule import Rule, Strength, Word, percent
 from assay.stats.sample_size import blocks_for_margin, blocks_for_smallest, study_size
 from assay.stats.signed_rank import Interval, SignedRank
 
 Series = Sequence[tuple[int, float]]
-FUTILITY_Z = 1.645  # how far a hopeless study is from an answer, in predicted deviations
 
 
 @dataclass(frozen=True)
@@ -98,18 +98,18 @@ def judge(
     Returns one judgement per member of the family. Raises ValueError on a contrast outside the
     family, on blocks out of order or out of range, and on values that are not finite.
     """
-    schedule = looks(planned, rule.alpha_main)
+    schedule = looks(planned, rule.alpha_main, rule.constants)
     stages = [_Look(k, schedule, rule) for k in range(len(schedule))]
     for number in range(1, extensions + 1):
-        total = extended(planned, number)
+        total = extended(planned, number, rule.constants)
         stages.append(_Look(0, (total,), rule.extension(number), number, len(stages)))
     return _replay(series, stages, blocks_done, family)
 
 
-def extended(planned: int, extensions: int) -> int:
+def extended(planned: int, extensions: int, constants: Constants = STANDARD) -> int:
     """Blocks in all after so many extensions, each half as many blocks again."""
     for _ in range(extensions):
-        planned += math.ceil(planned / 2)
+        planned += math.ceil(planned * constants.extension_blocks)
     return planned
 
 
@@ -349,7 +349,7 @@ def _needs(sample: SignedRank, rule: Rule, family: int) -> str:
     """How many blocks the two questions need at the noise seen; never fewer than were used."""
     if sample.count < 3:
         return "at least 3 blocks are needed to judge the noise"
-    noise, more = sample.noise(), study_size(sample.count + 1)
+    noise, more = sample.noise(), study_size(sample.count + 1, rule.constants)
     smallest = max(blocks_for_smallest(noise, rule, family), more)
     margin = max(blocks_for_margin(noise, rule), more)
     return (
@@ -371,7 +371,8 @@ def _is_futile(sample: SignedRank, look: _Look, alpha: float) -> bool:
     noise, free = sample.noise(), sample.count - 1
     if free < 1:
         return False
-    drift = FUTILITY_Z * noise * math.sqrt(max(0.0, 1 / sample.count - 1 / look.planned))
+    far = look.rule.constants.futility_z
+    drift = far * noise * math.sqrt(max(0.0, 1 / sample.count - 1 / look.planned))
     least = noise * math.sqrt(free / float(chdtri(free, 0.025)) / look.planned)
     size = abs(sample.estimate)
     equivalence = look.final_z(look.rule.alpha_equivalence) * least

@@ -34,14 +34,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.fisher import fisher_two_sided, holm
 from assay.stats.rule import Word, percent
-
-SLOW_LOG = math.log(1 / 0.9)
-DEVIATIONS = 5
-_LEVEL_RUNS = 9  # runs that a time's level is the median of
-_SWEEPS = 3
-_Z = 1.959964  # 95 %
 
 Table = Mapping[int, Mapping[str, float]]
 
@@ -69,15 +64,19 @@ class Stability:
 
 
 def stability(
-    table: Table, baseline: str, arms: Sequence[str], alpha: float = 0.05
+    table: Table,
+    baseline: str,
+    arms: Sequence[str],
+    alpha: float = 0.05,
+    constants: Constants = STANDARD,
 ) -> list[Stability]:
     """The stability of each arm beside the baseline.
 
     `table`: block -> arm -> log metric, up is better, runs may be missing; every arm in it helps
     to tell the level of a time. Arms that share no block with the baseline are left out.
     """
-    residual = without_level(table)
-    limit = slow_limit(residual)
+    residual = without_level(table, constants)
+    limit = slow_limit(residual, constants)
     counts: dict[str, tuple[int, int, int]] = {}
     for arm in arms:
         both = [row for row in residual.values() if arm in row and baseline in row]
@@ -87,32 +86,40 @@ def stability(
     p_values = holm(
         {arm: fisher_two_sided(s, n - s, b, n - b) for arm, (s, b, n) in counts.items()}
     )
-    return [_line(arm, *counts[arm], p_values[arm], alpha, limit, len(counts)) for arm in counts]
+    return [
+        _line(arm, *counts[arm], p_values[arm], alpha, limit, len(counts), constants)
+        for arm in counts
+    ]
 
 
-def without_level(table: Table) -> dict[int, dict[str, float]]:
+def without_level(
+    table: Table, constants: Constants = STANDARD
+) -> dict[int, dict[str, float]]:
     """Each run's distance to its arm's median and to the level of its time, blocks in order."""
     rest = {block: dict(table[block]) for block in sorted(table) if table[block]}
     arms = sorted({arm for row in rest.values() for arm in row})
-    for _ in range(_SWEEPS):
+    for _ in range(constants.slow_sweeps):
         _centre_arms(rest, arms)
-        levels = _levels(rest, len(arms))
+        levels = _levels(rest, len(arms), constants.slow_level_runs)
         rest = {b: {arm: v - levels[b] for arm, v in row.items()} for b, row in rest.items()}
     _centre_arms(rest, arms)
     return rest
 
 
-def slow_limit(residual: Table) -> float:
+def slow_limit(residual: Table, constants: Constants = STANDARD) -> float:
     """How far below its arm's median a run is slow (log units)."""
     sizes = [abs(value) for row in residual.values() for value in row.values()]
-    return max(SLOW_LOG, DEVIATIONS * statistics.median(sizes)) if sizes else SLOW_LOG
+    least = math.log(1 / (1 - constants.slow_share))
+    return max(least, constants.slow_deviations * statistics.median(sizes)) if sizes else least
 
 
-def newcombe(hits: int, runs: int, others: int, other_runs: int) -> tuple[float, float]:
+def newcombe(
+    hits: int, runs: int, others: int, other_runs: int, z: float = STANDARD.slow_z
+) -> tuple[float, float]:
     """95 % hybrid score interval of hits/runs - others/other_runs."""
     first, second = hits / runs, others / other_runs
-    low, high = _wilson(hits, runs)
-    other_low, other_high = _wilson(others, other_runs)
+    low, high = _wilson(hits, runs, z)
+    other_low, other_high = _wilson(others, other_runs, z)
     difference = first - second
     return (
         difference - math.hypot(first - low, other_high - second),
@@ -120,10 +127,10 @@ def newcombe(hits: int, runs: int, others: int, other_runs: int) -> tuple[float,
     )
 
 
-def _wilson(hits: int, runs: int) -> tuple[float, float]:
-    share, z2 = hits / runs, _Z * _Z
+def _wilson(hits: int, runs: int, z: float) -> tuple[float, float]:
+    share, z2 = hits / runs, z * z
     middle = 2 * hits + z2
-    reach = _Z * math.sqrt(z2 + 4 * hits * (1 - share))
+    reach = z * math.sqrt(z2 + 4 * hits * (1 - share))
     return (middle - reach) / (2 * (runs + z2)), (middle + reach) / (2 * (runs + z2))
 
 
@@ -135,10 +142,10 @@ def _centre_arms(rest: dict[int, dict[str, float]], arms: Sequence[str]) -> None
                 row[arm] -= centre
 
 
-def _levels(rest: Table, arms: int) -> dict[int, float]:
+def _levels(rest: Table, arms: int, runs: int) -> dict[int, float]:
     """block -> median of the runs around it; at either end the window leans inwards."""
     blocks = list(rest)
-    width = min(len(blocks), 2 * math.ceil((_LEVEL_RUNS / arms - 1) / 2) + 1 if arms else 1)
+    width = min(len(blocks), 2 * math.ceil((runs / arms - 1) / 2) + 1 if arms else 1)
     width = max(width, 1)
     found = {}
     for k, block in enumerate(blocks):
@@ -149,12 +156,20 @@ def _levels(rest: Table, arms: int) -> dict[int, float]:
 
 
 def _line(
-    arm: str, slow: int, base: int, runs: int, p: float, alpha: float, limit: float, arms: int
+    arm: str,
+    slow: int,
+    base: int,
+    runs: int,
+    p: float,
+    alpha: float,
+    limit: float,
+    arms: int,
+    constants: Constants,
 ) -> Stability:
     word = Word.UNDECIDED
     if p <= alpha:
         word = Word.HURTS if slow > base else Word.HELPS
-    low, high = newcombe(base, runs, slow, runs)
+    low, high = newcombe(base, runs, slow, runs, constants.slow_z)
     family = f" (Holm, {arms} arms)" if arms > 1 else ""
     were = "was" if slow == 1 else "were"
     reason = (

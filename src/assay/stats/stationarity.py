@@ -30,11 +30,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.rule import percent
 from assay.stats.sequence import as_fractions
 from assay.stats.signed_rank import Interval, SignedRank
-
-_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -80,32 +79,40 @@ def _rate(parts: Sequence[Mapping[str, Any]], start: float, end: float) -> float
 
 
 def steadiness(
-    trends: Mapping[str, Mapping[int, float]], baseline: str, margin_log: float
+    trends: Mapping[str, Mapping[int, float]],
+    baseline: str,
+    margin_log: float,
+    constants: Constants = STANDARD,
 ) -> dict[str, Steady]:
     """Each arm's steadiness, the baseline's among them; arms without a trend are left out.
 
     `trends`: arm -> block -> trend (log units); `margin_log`: the study's margin in log units.
     """
     return {
-        arm: _steady(arm, found, trends.get(baseline, {}), margin_log)
+        arm: _steady(arm, found, trends.get(baseline, {}), margin_log, constants)
         for arm, found in trends.items()
         if found
     }
 
 
 def _steady(
-    arm: str, found: Mapping[int, float], baseline: Mapping[int, float], margin_log: float
+    arm: str,
+    found: Mapping[int, float],
+    baseline: Mapping[int, float],
+    margin_log: float,
+    constants: Constants,
 ) -> Steady:
     sample = SignedRank(found.values())
-    interval = sample.interval(_LEVEL)
+    level = constants.stationarity_level
+    interval = sample.interval(level)
     common = sorted(found.keys() & baseline.keys())
     difference = SignedRank(found[b] - baseline[b] for b in common) if common else None
     half = margin_log / 2
     steady = False
     if _outside(interval, half):
-        reason = _said("second halves ran", sample, "first halves", half)
-    elif difference is not None and _outside(difference.interval(_LEVEL), half):
-        reason = _said("windows gained", difference, "the baseline's", half)
+        reason = _said("second halves ran", sample, "first halves", half, level)
+    elif difference is not None and _outside(difference.interval(level), half):
+        reason = _said("windows gained", difference, "the baseline's", half, level)
     else:
         steady = True
         reason = f"no trend beyond half the margin ({percent(math.expm1(half))}) shows in "
@@ -118,8 +125,8 @@ def _outside(interval: Interval, half: float) -> bool:
     return interval[0] > half or interval[1] < -half
 
 
-def _said(what: str, sample: SignedRank, against: str, half: float) -> str:
-    low, high = sample.interval(_LEVEL)
+def _said(what: str, sample: SignedRank, against: str, half: float, level: float) -> str:
+    low, high = sample.interval(level)
     more = "faster" if what.endswith("ran") else "more"
     less = "slower" if what.endswith("ran") else "less"
     return (

@@ -42,16 +42,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import mean_interval
 from assay.stats.rule import percent
 
-LEVELS_MIN = 6
-BLOCKS_MIN = 3
 _COEFFICIENTS = 3
-_NEAR_TOP = 0.95  # share of the largest throughput from which a level counts as the top
-_MISFIT_SEEN = 0.02  # root mean square a bend at the CPUs must leave in the fit to be looked for
-_CLEARLY = 2.5  # how much better a curve through the CPU count must be than one that ends there
-_MISS_SAID = 0.05  # a drawn curve this far from a level is worth a word
 _DIGITS_MAX = 6  # decimals
 
 Array = NDArray[np.float64]
@@ -132,7 +127,13 @@ def fit(
     return Fit(float(lam[0]), float(sigma[0]), float(kappa[0]))
 
 
-def scaling(config: str, blocks: Sequence[Block], cpus: int, level: float = 0.05) -> Scaling:
+def scaling(
+    config: str,
+    blocks: Sequence[Block],
+    cpus: int,
+    level: float = 0.05,
+    constants: Constants = STANDARD,
+) -> Scaling:
     """Fit every block and put intervals of two-sided `level` around the means.
 
     `blocks`: complete blocks, threads -> operations per second. `cpus`: those the server may
@@ -141,7 +142,7 @@ def scaling(config: str, blocks: Sequence[Block], cpus: int, level: float = 0.05
     """
     levels, table = read(blocks)
     mean = np.exp(np.mean(np.log(table), axis=0)) if len(blocks) else levels
-    used, refused = usable(levels, table, cpus)
+    used, refused = usable(levels, table, cpus, constants)
     if not refused:
         fitted, weights = levels[:used], (mean[:used] / levels[:used]) ** 2
         try:
@@ -162,7 +163,7 @@ def scaling(config: str, blocks: Sequence[Block], cpus: int, level: float = 0.05
         f"contention {_shown(contention, '%', 100)}",
         f"coherency {_shown(coherency)}",
         _peak_text(peak, names[:used], measured),
-        _miss_text(names[:used], curve, measured),
+        _miss_text(names[:used], curve, measured, constants.usl_miss_said),
     ]
     if used < len(names):
         parts.append(f"fitted up to {names[used - 1]} threads, as more share the {cpus} CPUs")
@@ -194,25 +195,28 @@ def read(blocks: Sequence[Block]) -> tuple[Array, Array]:
     return counts, table
 
 
-def usable(levels: Array, table: Array, cpus: int) -> tuple[int, str]:
+def usable(
+    levels: Array, table: Array, cpus: int, constants: Constants = STANDARD
+) -> tuple[int, str]:
     """How many of the lowest levels a fit may use, and why none may, or ""."""
     if cpus < 1:
         raise ValueError(f"a server needs at least one CPU, not {cpus}")
     if len(table) == 0:
         return 0, "no complete block"
-    if len(levels) < LEVELS_MIN:
-        return 0, f"{len(levels)} levels; a curve with three parameters needs at least {LEVELS_MIN}"
-    if len(table) < BLOCKS_MIN:
-        return 0, f"{len(table)} blocks; an interval needs at least {BLOCKS_MIN}"
-    if not _bends_at_cpus(levels, np.exp(np.mean(np.log(table), axis=0)), cpus):
+    least = constants.usl_levels_min
+    if len(levels) < least:
+        return 0, f"{len(levels)} levels; a curve with three parameters needs at least {least}"
+    if len(table) < constants.usl_blocks_min:
+        return 0, f"{len(table)} blocks; an interval needs at least {constants.usl_blocks_min}"
+    if not _bends_at_cpus(levels, np.exp(np.mean(np.log(table), axis=0)), cpus, constants):
         return len(levels), ""
     inside = int(np.sum(levels <= cpus))
-    if inside >= LEVELS_MIN:
+    if inside >= least:
         return inside, ""
     return 0, (
         f"the curve bends where threads begin to share the {cpus} CPUs, so it would describe the "
         f"machine; {inside} levels at or below {cpus} threads are too few without the others, "
-        f"{LEVELS_MIN} are enough"
+        f"{least} are enough"
     )
 
 
@@ -241,7 +245,7 @@ def _check(levels: Array, throughput: Array) -> None:
         raise ValueError("throughput must be positive at every level")
 
 
-def _bends_at_cpus(levels: Array, mean: Array, cpus: int) -> bool:
+def _bends_at_cpus(levels: Array, mean: Array, cpus: int, constants: Constants) -> bool:
     """Whether the curve, as far as anybody can tell, bends because threads share CPUs.
 
     Only asked when a level lies above `cpus`. Two signs, either is enough:
@@ -260,12 +264,12 @@ def _bends_at_cpus(levels: Array, mean: Array, cpus: int) -> bool:
     """
     if levels[-1] <= cpus:
         return False
-    top = levels[np.argmax(mean >= _NEAR_TOP * np.max(mean))]
+    top = levels[np.argmax(mean >= constants.usl_near_top * np.max(mean))]
     below, above = levels[levels <= cpus], levels[levels >= cpus]
     if top in (below[-1] if len(below) else above[0], above[0]):
         return True
     plain, kinked = _misfit(levels, mean), _misfit(np.minimum(levels, cpus), mean)
-    return plain > _MISFIT_SEEN and kinked <= _CLEARLY * plain
+    return plain > constants.usl_misfit_seen and kinked <= constants.usl_clearly * plain
 
 
 def _misfit(levels: Array, mean: Array) -> float:
@@ -344,8 +348,10 @@ def _peak_text(peak: Estimate | None, levels: Sequence[int], measured: Sequence[
     return f"peak near {_shown(peak, 'threads')}"
 
 
-def _miss_text(levels: Sequence[int], curve: Sequence[float], measured: Sequence[float]) -> str:
+def _miss_text(
+    levels: Sequence[int], curve: Sequence[float], measured: Sequence[float], least: float
+) -> str:
     misses = [(abs(c / m - 1), n) for n, c, m in zip(levels, curve, measured, strict=False)]
     worst, where = max(misses)
     said = f"but the curve misses {_threads(where)} by {percent(worst)}"
-    return said if worst > _MISS_SAID else ""
+    return said if worst > least else ""

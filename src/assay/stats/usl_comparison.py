@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import fragility
 from assay.stats.rule import Word
 from assay.stats.signed_rank import SignedRank
@@ -68,6 +69,7 @@ def compare(
     theirs: Sequence[Block],
     cpus: int,
     alpha: float = 0.05,
+    constants: Constants = STANDARD,
 ) -> list[Compared]:
     """Contention, then coherency, of `config` against `against`, together at error `alpha`.
 
@@ -81,8 +83,8 @@ def compare(
     other_levels, other_table = read(theirs)
     if not np.array_equal(levels, other_levels):
         raise ValueError(f"{config} and {against} have different levels")
-    used, refused = usable(levels, table, cpus)
-    other_used, other_refused = usable(levels, other_table, cpus)
+    used, refused = usable(levels, table, cpus, constants)
+    other_used, other_refused = usable(levels, other_table, cpus, constants)
     if refused or other_refused:
         name = config if refused else against
         return _refused(config, against, f"{name} refused: {refused or other_refused}", mine, alpha)

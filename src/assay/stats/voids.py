@@ -14,18 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.fisher import holm, one_against_rest
-from assay.stats.warnings import RARE, Code, Doubt
+from assay.stats.warnings import Code, Doubt
 
 
-def void_doubt(voids: Mapping[str, int], runs: Mapping[str, int]) -> Doubt | None:
+def void_doubt(
+    voids: Mapping[str, int], runs: Mapping[str, int], constants: Constants = STANDARD
+) -> Doubt | None:
     """A doubt when voids depend on the arm. Both by arm; `runs` are all that were made.
 
     Holm over the arms, or one test where there are two.
     """
     plain = one_against_rest(voids, runs)
     adjusted = holm(plain) if len(plain) > 2 else plain
-    flagged = {arm: p for arm, p in adjusted.items() if p <= RARE}
+    flagged = {arm: p for arm, p in adjusted.items() if p <= constants.warning_rare}
     if not flagged:
         return None
     arm = min(flagged, key=lambda a: (flagged[a], -voids.get(a, 0) / runs[a], a))

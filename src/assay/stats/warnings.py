@@ -27,16 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc
 
+from assay.stats.constants import STANDARD, Constants
 from assay.stats.rule import percent
 from assay.stats.signed_rank import DECIMALS, midranks
-
-RARE = 0.01
-"""Chance of each statistical doubt on clean data."""
-
-_RARE_Z = 2.576
-_TIES_MAX = 0.2  # share of tied contrasts above which the metric is called coarse; a guess
-_ORDERS_MIN = 3  # blocks from which on a repeated order is worth a word
-_BLOCKS_MIN = 8  # below it, the tests are too blunt to be worth reading
 
 
 class Code(enum.StrEnum):
@@ -65,7 +58,9 @@ class Doubt:
     text: str
 
 
-def order_doubts(orders: Sequence[Sequence[str]]) -> list[Doubt]:
+def order_doubts(
+    orders: Sequence[Sequence[str]], constants: Constants = STANDARD
+) -> list[Doubt]:
     """Doubts from the run order inside blocks.
 
     `orders`: per block, in time order, its arms in the order they ran; blocks that lack an arm
@@ -74,11 +69,11 @@ def order_doubts(orders: Sequence[Sequence[str]]) -> list[Doubt]:
     """
     arms = max((len(order) for order in orders), default=0)
     orders = [list(order) for order in orders if len(order) == arms]
-    if arms < 2 or len(orders) < _ORDERS_MIN:
+    if arms < 2 or len(orders) < constants.warning_orders_min:
         return []
     one_in = math.factorial(arms) ** min(len(orders) - 1, 10)  # beyond it nobody is told
     odds = f" A random order does that by chance once in {one_in} studies."
-    odds = odds if one_in <= 1 / RARE else ""
+    odds = odds if one_in <= 1 / constants.warning_rare else ""
     if all(order == orders[0] for order in orders):
         return [
             Doubt(
@@ -117,7 +112,9 @@ def grouped_doubt(sequence: Sequence[str]) -> Doubt | None:
 
 
 def slot_doubt(
-    table: Mapping[Hashable, Mapping[str, float]], orders: Mapping[Hashable, Sequence[str]]
+    table: Mapping[Hashable, Mapping[str, float]],
+    orders: Mapping[Hashable, Sequence[str]],
+    constants: Constants = STANDARD,
 ) -> Doubt | None:
     """Whether the place inside a block matters: means of residuals by slot differ.
 
@@ -126,14 +123,14 @@ def slot_doubt(
     """
     arms = sorted({arm for row in table.values() for arm in row})
     blocks = [b for b in table if len(table[b]) == len(orders.get(b, ())) == len(arms)]
-    if len(blocks) < _BLOCKS_MIN or len(arms) < 2:
+    if len(blocks) < constants.warning_blocks_min or len(arms) < 2:
         return None
     grid = np.array([[table[block][arm] for arm in arms] for block in blocks])
     residual = grid - grid.mean(axis=1, keepdims=True) - grid.mean(axis=0) + grid.mean()
     by_slot = np.array(
         [[residual[k, arms.index(arm)] for arm in orders[b]] for k, b in enumerate(blocks)]
     )
-    if np.ptp(residual) < 1e-12 or slot_p(by_slot) >= RARE:
+    if np.ptp(residual) < 1e-12 or slot_p(by_slot) >= constants.warning_rare:
         return None
     means = by_slot.mean(axis=0)
     spread = math.expm1(float(np.ptp(means)))
@@ -169,6 +166,7 @@ def carry_doubt(
     orders: Mapping[Hashable, Sequence[Hashable]],
     baseline: str,
     case: str | None = None,
+    constants: Constants = STANDARD,
 ) -> Doubt | None:
     """Whether the arm that ran just before a run of the baseline shows in that run.
 
@@ -199,7 +197,7 @@ def carry_doubt(
     alone = len(known) == 1
     groups = {before: found for before, found in groups.items() if len(found) > 1}
     groups = groups if alone else {b: found for b, found in groups.items() if b is not None}
-    if rank_p(list(groups.values())) >= RARE:
+    if rank_p(list(groups.values()), constants) >= constants.warning_rare:
         return None
     runs = max(len(order) for order in orders.values())
     return Doubt(Code.CARRY_OVER, _carried(groups, baseline, runs))
@@ -251,7 +249,7 @@ def _carried(groups: Mapping[Hashable, Sequence[float]], baseline: str, runs: in
     )
 
 
-def rank_p(groups: Sequence[Sequence[float]]) -> float:
+def rank_p(groups: Sequence[Sequence[float]], constants: Constants = STANDARD) -> float:
     """p value of "all groups are alike", on ranks; 1 where there is too little.
 
     Ranks, so that one disaster does not decide. With few runs the chi square of Kruskal and
@@ -259,7 +257,7 @@ def rank_p(groups: Sequence[Sequence[float]]) -> float:
     """
     sizes = np.array([len(group) for group in groups])
     total = int(sizes.sum()) if len(groups) else 0
-    if len(groups) < 2 or total < _BLOCKS_MIN:
+    if len(groups) < 2 or total < constants.warning_blocks_min:
         return 1.0
     ranks = midranks(np.round(np.concatenate([np.asarray(g) for g in groups]), DECIMALS))
     ranks -= ranks.mean()
@@ -274,15 +272,17 @@ def rank_p(groups: Sequence[Sequence[float]]) -> float:
     return float(fdtrc(free, rest, (between / free) / (inside / rest))) if inside > 0 else 0.0
 
 
-def serial_doubt(name: str, values: Sequence[float]) -> Doubt | None:
+def serial_doubt(
+    name: str, values: Sequence[float], constants: Constants = STANDARD
+) -> Doubt | None:
     """Whether contrasts of neighbouring blocks are alike (lag-1 correlation)."""
     n = len(values)
     centred = np.asarray(values) - np.median(values) if n else np.zeros(0)
     scale = float(np.sum(centred**2))
-    if n < _BLOCKS_MIN or scale < 1e-24:
+    if n < constants.warning_blocks_min or scale < 1e-24:
         return None
     correlation = float(np.sum(centred[1:] * centred[:-1])) / scale
-    if abs(correlation) <= _RARE_Z / math.sqrt(n):
+    if abs(correlation) <= constants.warning_rare_z / math.sqrt(n):
         return None
     return Doubt(
         Code.SERIAL_CORRELATION,
@@ -291,14 +291,16 @@ def serial_doubt(name: str, values: Sequence[float]) -> Doubt | None:
     )
 
 
-def ties_doubt(name: str, values: Sequence[float]) -> Doubt | None:
+def ties_doubt(
+    name: str, values: Sequence[float], constants: Constants = STANDARD
+) -> Doubt | None:
     """Whether the metric is too coarse: many contrasts are zero or equal in size."""
     n = len(values)
-    if n < _BLOCKS_MIN:
+    if n < constants.warning_blocks_min:
         return None
     sizes, counts = np.unique(np.round(np.abs(np.asarray(values)), 12), return_counts=True)
     tied = int(np.sum(counts[(counts > 1) | (sizes == 0)]))
-    if tied / n <= _TIES_MAX:
+    if tied / n <= constants.warning_ties_max:
         return None
     return Doubt(
         Code.COARSE_METRIC,

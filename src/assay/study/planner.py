@@ -24,6 +24,7 @@ from assay.plan.plan import (
     PlannedNetwork,
     PlannedProfile,
     PlannedServer,
+    PlannedStatistics,
     Slot,
     block_order,
 )
@@ -137,4 +138,5 @@ def make_plan(
         counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
         profile=profile,
         network=_network(study),
+        statistics=PlannedStatistics(),
     )

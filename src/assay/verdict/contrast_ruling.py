@@ -15,8 +15,8 @@ from assay.plan import SENTINEL, Plan
 from assay.stats import boundary
 from assay.stats.contrast import Contrast, series
 from assay.stats.rule import Rule, Word
-from assay.stats.sample_size import PILOT_BLOCKS, plan_blocks
 from assay.stats.sample_size import Plan as Size
+from assay.stats.sample_size import plan_blocks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
@@ -69,12 +69,17 @@ class Task:
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.plan.smallest, self.plan.margin, self.plan.alpha)
+        return self.plan.rule
+
+    @property
+    def sizing_blocks(self) -> int:
+        """Blocks that the study is sized from."""
+        return self.plan.constants.first_look
 
     @property
     def block_s(self) -> float:
         """Seconds that a block took while every arm was live."""
-        pilot = self.blocks[:PILOT_BLOCKS]
+        pilot = self.blocks[: self.sizing_blocks]
         return sum(b.took_s for b in pilot) / len(pilot) if pilot else 0.0
 
     def contrast(self, key: Key) -> Contrast:
@@ -87,7 +92,7 @@ class Task:
 def confirm(task: Task) -> Ruling:
     """The ruling on a family of contrasts."""
     values = _all_series(task, task.plan.primary)
-    size = _size(task, values) if len(task.blocks) >= PILOT_BLOCKS else None
+    size = _size(task, values) if len(task.blocks) >= task.sizing_blocks else None
     judged = _judge(task, values, size)
     field_ = _field(task, size) if size is not None else None
     race = field_.best() if field_ is not None and _is_race(task) else None
@@ -101,7 +106,7 @@ def confirm(task: Task) -> Ruling:
     if told_apart:
         rows = [_untrusted(row, told_apart) for row in rows]
     asked = [key for key in finals if key[1] != SENTINEL]
-    racing = race is not None and not field_.over(task.rule.margin)
+    racing = race is not None and not field_.over()
     decided = all(finals[key] for key in asked) and not racing
     finished = bool(task.stopped or told_apart) or decided
     live = _live(task, finals, race, finished)
@@ -135,15 +140,15 @@ def _all_series(task: Task, name: str) -> dict[Key, Values]:
 def _size(task: Task, values: dict[Key, Values]) -> Size | None:
     """The study's size from its first blocks; None while a contrast has no value at all."""
     pilot = {
-        f"{case}/{name}": [c for b, c in found if b < PILOT_BLOCKS]
+        f"{case}/{name}": [c for b, c in found if b < task.sizing_blocks]
         for (case, name), found in values.items()
     }
     known = {k: v for k, v in pilot.items() if v}
     if not known:
         return None
     most = len(task.plan.schedule)
-    rest = max(0.0, task.budget_s - PILOT_BLOCKS * task.block_s)
-    cap = PILOT_BLOCKS + int(rest / task.block_s) if task.block_s else most
+    rest = max(0.0, task.budget_s - task.sizing_blocks * task.block_s)
+    cap = task.sizing_blocks + int(rest / task.block_s) if task.block_s else most
     return plan_blocks(known, task.rule, min(cap, most))
 
 
@@ -151,19 +156,19 @@ def _judge(task: Task, values: dict[Key, Values], size: Size | None) -> dict[Key
     named = {f"{case}/{name}": found for (case, name), found in values.items()}
     done = len(task.blocks)
     if size is None:
-        pending = "no block could be compared" if done >= PILOT_BLOCKS else ""
-        return {key: _pending(key, len(values[key]), pending) for key in values}
+        pending = "no block could be compared" if done >= task.sizing_blocks else ""
+        return {key: _pending(task, key, len(values[key]), pending) for key in values}
     if not task.plan.full:
         judged = judge(named, task.rule, size.blocks, done, extensions=task.extensions)
     elif done >= size.blocks:
         judged = judge_once(named, task.rule, size.blocks)
     else:
-        return {key: _pending(key, len(values[key]), "") for key in values}
+        return {key: _pending(task, key, len(values[key]), "") for key in values}
     return {key: judged[f"{key[0]}/{key[1]}"] for key in values}
 
 
-def _pending(key: Key, blocks: int, stuck: str) -> Judgement:
-    reason = stuck or f"nothing is decided before block {PILOT_BLOCKS}"
+def _pending(task: Task, key: Key, blocks: int, stuck: str) -> Judgement:
+    reason = stuck or f"nothing is decided before block {task.sizing_blocks}"
     return Judgement(
         key[1], Word.UNDECIDED, None, None, None, blocks, None, bool(stuck), 0.0, reason
     )
@@ -178,7 +183,7 @@ def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") ->
     metric = metric or plan.primary
     seen = validity.witness(task.blocks, cases, contrast.arms)
     dose = validity.dose(plan, task.blocks, cases, contrast)
-    spoiled = validity.spoiled(task.blocks, cases, contrast, metric)
+    spoiled = validity.spoiled(plan, task.blocks, cases, contrast, metric)
     word, reason, final = judgement.word, judgement.reason, judgement.final
     if not seen.held:
         word, final = Word.INVALID, True
@@ -219,7 +224,7 @@ def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") ->
 
 def _secondary(task: Task) -> list[Row]:
     """Rows for the metrics a study watches beside its primary one: leads, never verdicts."""
-    if len(task.blocks) < PILOT_BLOCKS:
+    if len(task.blocks) < task.sizing_blocks:
         return []
     named = {
         f"{name}/{key[0]}/{key[1]}": (name, key, values)
@@ -268,12 +273,13 @@ class _Field:
     planned: int
     alpha: float
     done: int
+    rule: Rule
 
     def best(self) -> BestSet:
         return best_set(*self._everything)
 
-    def over(self, margin: float) -> bool:
-        return settled(*self._everything, margin)[0]
+    def over(self) -> bool:
+        return settled(*self._everything, self.rule.margin, self.rule.equivalence)[0]
 
     @property
     def _everything(self) -> tuple[Table, list[str], tuple[int, ...], int, float, int]:
@@ -293,8 +299,10 @@ def _field(task: Task, size: Size) -> _Field:
     done = min(len(task.blocks), size.blocks)
     if not _is_race(task):
         done = max((b + 1 for b in range(done) if set(arms) <= set(table[b])), default=0)
-    looks = (size.blocks,) if plan.full else boundary.looks(size.blocks, task.rule.alpha_main)
-    return _Field(table, arms, looks, size.blocks, plan.alpha, done)
+    rule = task.rule
+    looks = boundary.looks(size.blocks, rule.alpha_main, rule.constants)
+    schedule = (size.blocks,) if plan.full else looks
+    return _Field(table, arms, schedule, size.blocks, plan.alpha, done, rule)
 
 
 def _is_race(task: Task) -> bool:

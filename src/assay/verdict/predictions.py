@@ -21,16 +21,16 @@ from dataclasses import dataclass, replace
 from assay.core.metrics import OF_LOCKS, metric
 from assay.core.terms import OPPOSITE, Direction
 from assay.plan import SENTINEL, Plan
+from assay.stats.constants import STANDARD
 from assay.stats.contrast import Contrast, series
-from assay.stats.rule import Rule, Word
+from assay.stats.rule import Word
 from assay.stats.secondary import suggest
 from assay.stats.sequence import Judgement
 from assay.verdict.observations import Block, Table, observations
 from assay.verdict.rows import ContrastRow, Outcome, Row
 from assay.verdict.validity import spoiled, witness
 
-FLOOR = 0.01
-"""Of the larger arm's median: smaller values count as this."""
+FLOOR = STANDARD.prediction_floor
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,10 @@ def prediction_rows(
 ) -> list[Row]:
     """A row of kind "prediction" for each thing that was predicted."""
     asked = [_largest(ask, blocks) for ask in _asked(plan, contrasts)]
-    named = {str(index): _series(ask, blocks) for index, ask in enumerate(asked)}
-    judged = suggest(named, Rule(plan.smallest, plan.margin, plan.alpha))
-    return [_row(ask, judged.get(str(index)), blocks) for index, ask in enumerate(asked)]
+    floor = plan.constants.prediction_floor
+    named = {str(index): _series(ask, blocks, floor) for index, ask in enumerate(asked)}
+    judged = suggest(named, plan.rule)
+    return [_row(plan, ask, judged.get(str(index)), blocks) for index, ask in enumerate(asked)]
 
 
 def _asked(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Asked]:
@@ -99,7 +100,9 @@ def _largest(ask: Asked, blocks: Sequence[Block]) -> Asked:
     return replace(ask, metric=max(sorted(sizes), key=lambda n: statistics.median(sizes[n])))
 
 
-def _series(ask: Asked, blocks: Sequence[Block]) -> list[tuple[int, float]]:
+def _series(
+    ask: Asked, blocks: Sequence[Block], least: float
+) -> list[tuple[int, float]]:
     """The contrast in logs of the metric as measured; empty where it was not measured."""
     none = 0.0 if ask.metric.partition(".")[0] in OF_LOCKS else None
     values = {
@@ -112,7 +115,7 @@ def _series(ask: Asked, blocks: Sequence[Block]) -> list[tuple[int, float]]:
         for index, block in enumerate(blocks)
     }
     of_arm = ([row[a] for row in values.values() if a in row] for a in ask.contrast.arms)
-    floor = FLOOR * max((statistics.median(found) for found in of_arm if found), default=0.0)
+    floor = least * max((statistics.median(found) for found in of_arm if found), default=0.0)
     if floor <= 0:
         return []
     logs: Table = {
@@ -122,10 +125,10 @@ def _series(ask: Asked, blocks: Sequence[Block]) -> list[tuple[int, float]]:
     return series(ask.contrast, logs)
 
 
-def _row(ask: Asked, judged: Judgement | None, blocks: Sequence[Block]) -> Row:
+def _row(plan: Plan, ask: Asked, judged: Judgement | None, blocks: Sequence[Block]) -> Row:
     """`judged` counts more as better; the row counts by the metric, as every row does."""
     contrast = ask.contrast
-    outcome, why = _outcome(ask, judged, blocks)
+    outcome, why = _outcome(plan, ask, judged, blocks)
     found = None if judged is None else _signed(judged, ask.metric)
     return Row(
         case=ask.case,
@@ -149,11 +152,13 @@ def _row(ask: Asked, judged: Judgement | None, blocks: Sequence[Block]) -> Row:
     )
 
 
-def _outcome(ask: Asked, judged: Judgement | None, blocks: Sequence[Block]) -> tuple[Outcome, str]:
+def _outcome(
+    plan: Plan, ask: Asked, judged: Judgement | None, blocks: Sequence[Block]
+) -> tuple[Outcome, str]:
     """What became of a prediction, and in a few words why."""
     if judged is None:
         return "not measured", f"no run of both sides has {ask.metric}"
-    if spoilt := spoiled(blocks, (ask.case,), ask.contrast, ask.metric):
+    if spoilt := spoiled(plan, blocks, (ask.case,), ask.contrast, ask.metric):
         return "unclear", spoilt
     if judged.word is Word.NO_DIFFERENCE:
         return ("held" if ask.direction == "same" else "not held"), "it did not move"

@@ -58,7 +58,7 @@ def _curve(plan: Plan, blocks: Sequence[Block], case: str, configuration: str) -
 
 def _scaling_row(plan: Plan, case: str, configuration: str, curve: Curve) -> ScalingRow:
     assert plan.scaling is not None
-    found = scaling(configuration, curve, plan.scaling.cpus)
+    found = scaling(configuration, curve, plan.scaling.cpus, constants=plan.constants)
     return ScalingRow(
         case=case,
         configuration=configuration,
@@ -100,6 +100,7 @@ def _compared(
         _curve(plan, both, case, against),
         plan.scaling.cpus,
         plan.alpha,
+        plan.constants,
     )
     return [_compared_row(plan, blocks, case, one) for one in found]
 

@@ -32,7 +32,7 @@ def screened(plan: Plan, blocks: Sequence[Block]) -> ScreenRow:
         "aliases": plan.screen.aliases,
     }
     try:
-        found = screen(cells, list(table.values()), plan.alpha, legal)
+        found = screen(cells, list(table.values()), plan.alpha, legal, plan.constants)
     except ValueError as error:
         return ScreenRow(
             **common, effects=[], unestimable={}, predicted={}, shortlist=[],
@@ -55,7 +55,7 @@ def screened(plan: Plan, blocks: Sequence[Block]) -> ScreenRow:
         ],
         unestimable=dict(found.unestimable),
         predicted=dict(found.predicted),
-        shortlist=list(shortlist(found, legal)),
+        shortlist=list(shortlist(found, legal, plan.constants.shortlist)),
         sentence=found.sentence,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from assay.plan import SENTINEL, Plan
 from assay.stats import warnings
 from assay.stats.contrast import Contrast
-from assay.stats.rule import Rule, Strength
+from assay.stats.rule import Strength
 from assay.stats.slow_runs import stability
 from assay.stats.stationarity import steadiness
 from assay.verdict.observations import Block, observations, orders, table
@@ -26,20 +26,21 @@ def doubts(
         for case in plan.cases
         if case.stand_in
     ]
+    fixed = plan.constants
     seen = []
     for case in plan.cases:
         logs, order = table(blocks, case.name, plan.primary), orders(blocks, case.name)
         every = {index: list(block.cells) for index, block in enumerate(blocks)}
-        carry = warnings.carry_doubt(logs, every, plan.baseline, case=case.name)
+        carry = warnings.carry_doubt(logs, every, plan.baseline, case=case.name, constants=fixed)
         same_question = carry is not None and len(plan.arms) == 2
-        seen += [carry, None if same_question else warnings.slot_doubt(logs, order)]
+        seen += [carry, None if same_question else warnings.slot_doubt(logs, order, fixed)]
     found += [doubt.text for doubt in seen if doubt is not None]
     numbers = {
         f"{case}: {name}" if len(plan.cases) > 1 else name: [value for _, value in series]
         for (case, name), series in values.items()
     }
     for check in (warnings.serial_doubt, warnings.ties_doubt):
-        found += _together({name: check(name, series) for name, series in numbers.items()})
+        found += _together({name: check(name, series, fixed) for name, series in numbers.items()})
     return found + _closed_loop(plan, blocks)
 
 
@@ -72,7 +73,7 @@ def not_steady(
     plan: Plan, blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast
 ) -> str:
     """Why the runs of a contrast are not steady inside their window, or nothing."""
-    margin = Rule(plan.smallest, plan.margin, plan.alpha).margin_log
+    margin = plan.rule.margin_log
     for case in cases:
         trends = {
             arm: {
@@ -82,7 +83,7 @@ def not_steady(
             }
             for arm in dict.fromkeys((plan.baseline, *contrast.arms))
         }
-        for arm, steady in steadiness(trends, plan.baseline, margin).items():
+        for arm, steady in steadiness(trends, plan.baseline, margin, plan.constants).items():
             if not steady.steady and arm in contrast.arms:
                 return f"{arm} is not steady: {steady.reason}"
     return ""
@@ -95,7 +96,8 @@ def stability_rows(plan: Plan, blocks: Sequence[Block], arms: Collection[str]) -
     rows = []
     for case in plan.cases:
         logs = table(blocks, case.name, plan.primary)
-        for line in stability(logs, plan.baseline, names, plan.alpha) if logs and names else []:
+        found = stability(logs, plan.baseline, names, plan.alpha, plan.constants)
+        for line in found:
             if not line.slow and not line.baseline_slow:
                 continue
             rows.append(

@@ -53,7 +53,7 @@ def summarise(
             counted[arm] = counted.get(arm, 0) + 1
     size = ruling.size
     made = Counter(arm for arm, _ in statuses)
-    doubt = void_doubt({arm: voids.get(arm, 0) for arm in made}, made)
+    doubt = void_doubt({arm: voids.get(arm, 0) for arm in made}, made, plan.constants)
     return Verdicts(
         study=plan.study,
         primary=plan.primary,

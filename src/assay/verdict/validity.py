@@ -45,7 +45,9 @@ def dose(
     return found
 
 
-def spoiled(blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast, metric: str) -> str:
+def spoiled(
+    plan: Plan, blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast, metric: str
+) -> str:
     """Why a latency cannot be compared at all, or nothing: too few requests, or saturation.
 
     The run with the fewest requests counts. An arm that could not keep up with the asked rate
@@ -56,9 +58,11 @@ def spoiled(blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast, m
     for arm in contrast.arms:
         seen = observations(blocks, cases, (arm,))
         few = min(seen, key=lambda s: s.latencies, default=None)
-        reason = too_few(metric, few.latencies, few.latency_of) if few is not None else ""
-        if reason:
-            return f"{arm}: {reason}"
+        fixed = plan.constants
+        if few is not None:
+            reason = too_few(metric, few.latencies, few.latency_of, fixed)
+            if reason:
+                return f"{arm}: {reason}"
         full = [s.saturated for s in seen if s.saturated]
         if full:
             return f"{arm} was saturated in {len(full)} of {len(seen)} runs: {full[0]}"
