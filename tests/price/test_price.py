@@ -27,7 +27,7 @@ from assay.price import (
     shipped_prices,
 )
 from assay.price.measured import welch
-from fakes import FakeTarget, run_fake
+from fakes import STUDY, FakeTarget, run_fake
 
 ARM = Price("arm", 100.0, "USD", "month", vcpu=16, memory_gb=64.0, ghz=2.6, date="2026-01-01")
 X86 = replace(ARM, machine="x86", price=150.0, ghz=3.0)
@@ -230,13 +230,58 @@ def test_two_bundles_are_compared_by_their_runs(tmp_path: Path, read_study) -> N
     assert "not run in the same random blocks" in found.doubts[0]
 
 
+def test_bundles_of_several_cases_are_compared_over_all_or_in_one(
+    tmp_path: Path, read_study
+) -> None:
+    """Each case has equal weight: slower by 1.2 in one and by 1.5 in the other is sqrt(1.8)."""
+
+    def slower(settings, env) -> float:
+        return 1 / (1.2 if settings["threads"] == 1 else 1.5)
+
+    whole_target = '[target]\nkind = "engine"\n\n[workload]\nkind = "ycsb"\n'
+    assert whole_target in STUDY
+    study = read_study(
+        STUDY.replace(whole_target, "")
+        + "".join(
+            f'\n[[case]]\nname = "{name}"\ntarget = {{kind = "engine", threads = {threads}}}\n'
+            'workload = {kind = "ycsb"}\n'
+            for name, threads in (("one", 1), ("two", 2))
+        )
+    )
+    one = run_fake(tmp_path / "a", FakeTarget(), study, seed=1)
+    two = run_fake(tmp_path / "b", FakeTarget(effect=slower), study, seed=2)
+    whole, part = of_bundles(one, two), of_bundles(one, two, case="two")
+    assert whole.ratio.low < math.sqrt(1.8) < whole.ratio.high
+    assert whole.ratio.high / whole.ratio.low < 1.05
+    assert "mean of the logs of 2 cases" in whole.title
+    assert part.ratio.low < 1.5 < part.ratio.high
+    with pytest.raises(InputError, match="has the cases one, two") as caught:
+        of_bundles(one, two, case="three")
+    assert caught.value.next_step == "use --case one or two"
+
+
+def test_the_interval_over_cases_holds_the_truth_as_often_as_is_said() -> None:
+    """2,000 pairs of bundles of two cases, which differ in level and in noise."""
+    draw, held = random.Random(6), 0
+    for _ in range(2000):
+        a, b = (
+            [[draw.gauss(m + at, s) for _ in range(n)] for m, s, n in ((0, 0.02, 6), (3, 0.05, 8))]
+            for at in (0.3, 0.0)
+        )
+        found = welch(a, b)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= math.exp(0.3) <= found.high
+    assert 0.935 <= held / 2000 <= 0.965
+
+
 def test_the_interval_of_two_bundles_holds_the_truth_as_often_as_is_said() -> None:
     """The slow twin: 2,000 pairs of bundles with unequal noise and numbers of runs."""
     draw, held = random.Random(5), 0
     for _ in range(2000):
         a = [draw.gauss(0.3, 0.02) for _ in range(6)]
         b = [draw.gauss(0.0, 0.06) for _ in range(10)]
-        found = welch(a, b)
+        found = welch([a], [b])
         assert found.low is not None
         assert found.high is not None
         held += found.low <= math.exp(0.3) <= found.high

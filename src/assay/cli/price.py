@@ -26,6 +26,7 @@ def command(
         None, help="The machine of the baseline (or of the second bundle); the same by default."
     ),
     arm: str = typer.Option(None, help="The arm, where there are several."),
+    case: str = typer.Option(None, help="The case, where there are several; all by default."),
     catalogue: list[Path] = typer.Option(
         [], help="A TOML file with [[price]] rows; they go before those that ship."
     ),
@@ -40,7 +41,10 @@ def command(
     first = find_price(machine, known)
     second = find_price(against or machine, known)
     opened = Bundle.open(bundle)
-    found = of_bundles(opened, Bundle.open(other), arm) if other else of_arms(opened, arm)
+    if other:
+        found = of_bundles(opened, Bundle.open(other), arm, case)
+    else:
+        found = of_arms(opened, arm, case)
     answer = worth(found.ratio, first, second, found.doubts)
     if json:
         tell_json(answer.model(found.title))

@@ -8,6 +8,7 @@ over runs, and the result says that machine, day and state of the host were comp
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
 
@@ -34,17 +35,22 @@ class Measured:
     doubts: tuple[str, ...]
 
 
-def of_arms(bundle: Bundle, arm: str | None = None) -> Measured:
-    """An arm against its baseline, from the verdict of a study.
+def of_arms(bundle: Bundle, arm: str | None = None, case: str | None = None) -> Measured:
+    """An arm against its baseline, from the verdict of a study: in one case, or over all.
 
     Without `arm` the study must have one verdict about its throughput. InputError otherwise.
     """
     verdicts = bundle.verdicts()
     _require_work(verdicts.primary)
     rows = [r for r in verdicts.verdicts if _is_whole(r, verdicts.primary)]
-    cases = {r.case for r in rows}
-    if SUITE in cases:
-        rows = [r for r in rows if r.case == SUITE]
+    cases = {r.case: None for r in rows}
+    if case is not None and case not in cases:
+        raise InputError(
+            f"{bundle.folder} has no verdict on a case {case!r}{nearest(case, cases)}",
+            next_step=f"use one of {', '.join(cases)}",
+        )
+    chosen = case or (SUITE if SUITE in cases else None)
+    rows = [r for r in rows if chosen in (None, r.case)]
     arms = list(dict.fromkeys(r.arm for r in rows))
     if not arms:
         raise InputError(
@@ -96,8 +102,9 @@ def _of_row(row: Row, primary: str) -> Measured:
     return Measured(ratio, title, tuple(doubts))
 
 
-def of_bundles(a: Bundle, b: Bundle, arm: str | None = None) -> Measured:
-    """The same arm of two studies, each run on its own machine. InputError if they differ."""
+def of_bundles(a: Bundle, b: Bundle, arm: str | None = None, case: str | None = None) -> Measured:
+    """The same arm of two studies, each run on its own machine: in one case, or in the mean of the
+    logs of all. InputError if they differ."""
     primaries = {a.plan.primary, b.plan.primary}
     if len(primaries) > 1:
         raise InputError(
@@ -112,40 +119,56 @@ def of_bundles(a: Bundle, b: Bundle, arm: str | None = None) -> Measured:
     ]
     if a.plan.study_sha256 != b.plan.study_sha256:
         doubts.append("the two studies are not the same text")
-    logs = [_logs(bundle, arm, primary) for bundle in (a, b)]
-    name = arm or a.plan.baseline
-    title = f"{name} of both, {primary}, {len(logs[0])} and {len(logs[1])} runs"
+    cases = _cases(a, b, case)
+    logs = [[_logs(bundle, name, arm, primary) for name in cases] for bundle in (a, b)]
+    first, second = (sum(map(len, of_case)) for of_case in logs)
+    of = "" if len(cases) == 1 else f", mean of the logs of {len(cases)} cases"
+    title = f"{arm or a.plan.baseline} of both, {primary}, {first} and {second} runs{of}"
     return Measured(welch(logs[0], logs[1]), title, tuple(doubts))
 
 
-def _logs(bundle: Bundle, arm: str | None, primary: str) -> list[float]:
-    wanted = arm or bundle.plan.baseline
-    runs = [r for r in bundle.runs() if r.status == "ok" and r.arm == wanted]
-    if len(bundle.plan.cases) > 1:
+def _cases(a: Bundle, b: Bundle, case: str | None) -> list[str]:
+    """The cases to compare: the one asked for, or all of both, each of equal weight."""
+    names, theirs = ([c.name for c in bundle.plan.cases] for bundle in (a, b))
+    if case is not None and case in names and case in theirs:
+        return [case]
+    if case is not None or set(names) != set(theirs):
+        both = [name for name in names if name in theirs]
         raise InputError(
-            f"{bundle.folder} has several cases", next_step="compare studies of one case"
+            f"{a.folder} has the cases {', '.join(names)}; {b.folder} has {', '.join(theirs)}",
+            next_step=f"use --case {' or '.join(both)}" if both else "give bundles of one study",
         )
+    return names
+
+
+def _logs(bundle: Bundle, case: str, arm: str | None, primary: str) -> list[float]:
+    wanted = arm or bundle.plan.baseline
+    runs = [r for r in bundle.runs() if (r.status, r.arm, r.case) == ("ok", wanted, case)]
     sign = metric(primary).sign
     found = [sign * math.log(r.metrics[primary]) for r in runs if r.metrics.get(primary, 0) > 0]
     if len(found) < 2:
         raise InputError(
-            f"{bundle.folder} has {len(found)} runs of {wanted!r}",
+            f"{bundle.folder} has {len(found)} runs of {wanted!r} in the case {case!r}",
             next_step=f"its arms are {', '.join(x.name for x in bundle.plan.arms)}; two runs at "
             "least are needed",
         )
     return found
 
 
-def welch(a: list[float], b: list[float]) -> Ratio:
-    """exp of the difference of two means of logs, with Welch's 95 % interval (delta method)."""
+def welch(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Ratio:
+    """exp of the difference of two means of logs, with Welch's 95 % interval (delta method).
+
+    Each has the logs of its runs by case: the mean is that of the cases, each of equal weight.
+    """
     # Here, because the arms of one study have their interval already.
     from scipy.special import stdtrit
 
-    errors = [variance(x) / len(x) for x in (a, b)]
-    apart = fmean(a) - fmean(b)
+    runs = [*a, *b]
+    errors = [variance(x) / len(x) / len(a) ** 2 for x in runs]
+    apart = fmean(map(fmean, a)) - fmean(map(fmean, b))
     total = sum(errors)
     if total == 0:
         return Ratio(math.exp(apart), math.exp(apart), math.exp(apart))
-    freedom = total**2 / sum(e**2 / (len(x) - 1) for e, x in zip(errors, (a, b), strict=True))
+    freedom = total**2 / sum(e**2 / (len(x) - 1) for e, x in zip(errors, runs, strict=True))
     half = float(stdtrit(freedom, 1 - LEVEL / 2)) * math.sqrt(total)
     return Ratio(math.exp(apart), math.exp(apart - half), math.exp(apart + half))
