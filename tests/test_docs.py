@@ -95,7 +95,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, level in (("before.csv", 100), ("after.csv", 120)):
         rows = "".join(f"{level + b % 3}\n" for b in range(10))
         (folder / name).write_text(f"value\n{rows}")
-    (folder / "counts.csv").write_text("1000,,cycles,100,100.00,,\n2000,,instructions,100,100.00,,\n")
+    for name in ("counts.csv", "counts.txt"):
+        rows = ("1000,,cycles,100,100.00,,", "2000,,instructions,100,100.00,,")
+        (folder / name).write_text("\n".join(rows) + "\n")
     (folder / "prices.toml").write_text(PRICES)
     shutil.copy("/bin/true", folder / "librocksdb.so")
     for tree in ("SRC", "PATH"):
