@@ -329,3 +329,17 @@ def run_fake(
     bundle = prepare(study, folder, facts, **options)
     run(bundle, targets=targets, clocks=clocks)
     return bundle
+
+
+COMMAND = """change = "command"
+[factor.levels.off]
+apply = ["touch", "{d}/off"]
+undo = ["rm", "{d}/off"]
+witness = ["echo", "is off"]
+expect = "is off"
+[factor.levels.on]
+apply = ["touch", "{d}/on"]
+undo = ["rm", "{d}/on"]
+witness = ["ls", "{d}/on"]
+expect = "{d}/on"
+"""

@@ -11,7 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
-from assay.host.transaction import Plan, apply, roll_back, tree_at
+from assay.host.transaction import HostPlan, apply, roll_back, tree_at
 
 
 def main() -> None:
@@ -26,9 +26,9 @@ def main() -> None:
 
     tree = tree_at(root)
     if verb == "apply":
-        apply(Plan.load(Path(what)), tree, after_write=count)
+        apply(HostPlan.load(Path(what)), tree, after_append=count)
     else:
-        roll_back(tree, what, after_write=count)
+        roll_back(tree, what, after_append=count)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.host.transaction import Item, Plan, Tree, file_item, tree_at, value_item
+from assay.host.transaction import HostPlan, HostTree, Item, file_item, tree_at, value_item
 
 FILES = {
     "/proc/sys/kernel/random/boot_id": "4d0f6f5e-0000-4000-8000-000000000001\n",
@@ -43,7 +43,7 @@ VALUES = {
 FRAGMENT = "/etc/sysctl.d/60-assay-test.conf"
 
 
-def make(folder: Path) -> Tree:
+def make(folder: Path) -> HostTree:
     """The folder filled, as a tree."""
     for path, text in FILES.items():
         place = folder / path.lstrip("/")
@@ -52,23 +52,22 @@ def make(folder: Path) -> Tree:
     return tree_at(folder)
 
 
-def items(tree: Tree) -> list[Item]:
+def items(tree: HostTree) -> list[Item]:
     """Nine changes: each kind and each group."""
     found = [value_item(tree, name, value) for name, value in VALUES.items()]
     found.append(file_item(tree, FRAGMENT, "# assay test\nvm.swappiness = 10\n"))
     return [item for item in found if item is not None]
 
 
-def plan(tree: Tree) -> Plan:
+def plan(tree: HostTree) -> HostPlan:
     """All of them."""
-    return Plan.of(items(tree), tree)
+    return HostPlan.of(items(tree), tree)
 
 
-def shown(tree: Tree) -> dict[str, str]:
-    """Every file of the host but the journal's and the lock."""
+def shown(tree: HostTree) -> dict[str, str]:
+    """Every file of the host but those of Assay's journals."""
     return {
         f"/{place.relative_to(tree.root)}": place.read_text()
         for place in sorted(tree.root.rglob("*"))
         if place.is_file() and not place.is_relative_to(tree.root / "var")
-        and place != tree.root / "run/assay.lock"
     }  # fmt: skip

@@ -21,10 +21,10 @@ import pytest
 
 from assay.host.namespaces import OWNER
 from assay.host.transaction import forget
-from assay.host.transaction.journal import journals
-from assay.linux.tree import Tree
+from assay.host.transaction.folder import names
+from assay.host.transaction.writable import HostTree
 
-HOST = Tree()
+HOST = HostTree()
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -111,9 +111,9 @@ def loaded_in(pids: set[int]) -> list[int]:
 def as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing of the machine has changed after the test, and no namespace is left."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    before, held, known = state(), holders(), set(journals(HOST))
+    before, held, known = state(), holders(), set(names(HOST))
     yield
-    for name in set(journals(HOST)) - known:
+    for name in set(names(HOST)) - known:
         forget(HOST, name)
     assert state() == before
     assert until(lambda: not holders() - held)

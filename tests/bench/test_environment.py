@@ -15,7 +15,7 @@ from assay.changes import Application, applied_values, find
 from assay.core.errors import InputError, MissingError, RunError
 from assay.host.transaction import statuses
 from assay.host.transaction.fixture import FixtureTree
-from assay.linux.tree import Tree
+from assay.host.transaction.writable import HostTree
 from assay.targets import Launch
 from fakes import FakeTarget
 
@@ -31,7 +31,7 @@ FURTHER = {
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> HostTree:
     made = host_kit.make(tmp_path / "host")
     for path, text in FURTHER.items():
         place = made.place(path)
@@ -62,7 +62,7 @@ def judged(change: str, name: str, evidence: dict, target: str = "redis") -> boo
     return found.witness.judge(made.name, applied_values(made, "f", target), evidence).held
 
 
-def test_a_pool_is_as_large_as_the_target_needs_while_the_run_lasts(tree: Tree) -> None:
+def test_a_pool_is_as_large_as_the_target_needs_while_the_run_lasts(tree: HostTree) -> None:
     """With the policy, and afterwards all is as before, without a journal."""
     before = host_kit.shown(tree)
     application = level("host.pages", "2m")
@@ -86,7 +86,7 @@ class Written(FixtureTree):
         super().write(path, value)
 
 
-def test_memory_is_gathered_for_a_server_that_asks_for_transparent_pages(tree: Tree) -> None:
+def test_memory_is_gathered_for_a_server_that_asks_for_transparent_pages(tree: HostTree) -> None:
     """As a pool that is given back before the policy is in force; what the kernel refuses of it
     all the same is told."""
     place = tree.place("/proc/vmstat")
@@ -108,7 +108,7 @@ def test_memory_is_gathered_for_a_server_that_asks_for_transparent_pages(tree: T
     assert host_kit.shown(tree) == before
 
 
-def test_memory_that_cannot_be_gathered_keeps_no_server_from_starting(tree: Tree) -> None:
+def test_memory_that_cannot_be_gathered_keeps_no_server_from_starting(tree: HostTree) -> None:
     """Its witness will tell; a server that runs already has its memory."""
 
     class Small(FakeTarget):
@@ -122,7 +122,7 @@ def test_memory_that_cannot_be_gathered_keeps_no_server_from_starting(tree: Tree
             assert written.pools == []
 
 
-def test_a_target_is_checked_with_the_pool_in_place_and_without_it_after(tree: Tree) -> None:
+def test_a_target_is_checked_with_the_pool_in_place_and_without_it_after(tree: HostTree) -> None:
     """Only trying can tell whether this machine gives such pages."""
     before, seen = host_kit.shown(tree), []
 
@@ -135,13 +135,13 @@ def test_a_target_is_checked_with_the_pool_in_place_and_without_it_after(tree: T
     assert host_kit.shown(tree) == before
 
 
-def test_pages_of_a_size_that_the_kernel_has_not_are_a_missing_level(tree: Tree) -> None:
+def test_pages_of_a_size_that_the_kernel_has_not_are_a_missing_level(tree: HostTree) -> None:
     """Told before anything runs."""
     with pytest.raises(MissingError, match="no huge pages of 1024 MiB"):
         check_surroundings(Paged(), LAUNCH, level("host.pages", "1g"), None, tree)
 
 
-def test_masks_without_a_network_are_those_of_loopback(tree: Tree) -> None:
+def test_masks_without_a_network_are_those_of_loopback(tree: HostTree) -> None:
     """Where a private server's packets arrive; witnessed by the kernel's file."""
     application = level("host.rps", "others", "redis")
     with surrounded(FakeTarget(), LAUNCH, application, None, tree) as around:
@@ -155,7 +155,7 @@ def test_masks_without_a_network_are_those_of_loopback(tree: Tree) -> None:
     assert tree.read(RPS) == "0\n"
 
 
-def test_a_factor_may_name_its_device(tree: Tree) -> None:
+def test_a_factor_may_name_its_device(tree: HostTree) -> None:
     """Another one's masks are left alone."""
     place = tree.place("/sys/class/net/eth0/queues/rx-0/rps_flow_cnt")
     place.write_text("0\n")
@@ -166,7 +166,7 @@ def test_a_factor_may_name_its_device(tree: Tree) -> None:
         assert around.shown({})["rps@eth0"]["holds"]
 
 
-def test_an_interrupt_is_where_the_kernel_says_it_really_is(tree: Tree) -> None:
+def test_an_interrupt_is_where_the_kernel_says_it_really_is(tree: HostTree) -> None:
     """Its mask may name CPUs that it is not served by."""
     for path, text in {
         "/sys/class/net/eth0/device/msi_irqs/24": "msix\n",
@@ -186,7 +186,7 @@ def test_an_interrupt_is_where_the_kernel_says_it_really_is(tree: Tree) -> None:
     assert tree.read("/proc/irq/24/smp_affinity") == "f\n"
 
 
-def test_a_server_that_runs_already_is_neither_moved_nor_given_pages(tree: Tree) -> None:
+def test_a_server_that_runs_already_is_neither_moved_nor_given_pages(tree: HostTree) -> None:
     """And which device it is reached by must be named."""
     attached = replace(LAUNCH, settings={"attach": "redis://somewhere"})
     for change, name, why in (
@@ -204,7 +204,7 @@ def four_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 3})
 
 
-def test_pinning_is_words_before_both_commands(tree: Tree, four_cpus) -> None:
+def test_pinning_is_words_before_both_commands(tree: HostTree, four_cpus) -> None:
     """And the load is told nothing: the kernel holds it there."""
     with surrounded(
         FakeTarget(), LAUNCH, Application(steer={"pin": "split"}), None, tree
@@ -229,7 +229,7 @@ def test_pinning_is_words_before_both_commands(tree: Tree, four_cpus) -> None:
     ],
 )
 def test_every_thread_must_be_where_it_was_bound(
-    tree: Tree, four_cpus, server: dict, client: dict, holds: bool
+    tree: HostTree, four_cpus, server: dict, client: dict, holds: bool
 ) -> None:
     """One that is not spoils it; a thread may have bound itself to fewer."""
     made = placing({"pin": "split"}, tree)
@@ -237,7 +237,7 @@ def test_every_thread_must_be_where_it_was_bound(
     assert made.shown(told)["pin"]["holds"] is holds
 
 
-def test_not_being_bound_is_seen_too(tree: Tree, four_cpus) -> None:
+def test_not_being_bound_is_seen_too(tree: HostTree, four_cpus) -> None:
     """Off is proved as on is."""
     made = placing({"pin": "none"}, tree)
     assert not made.is_any
@@ -247,7 +247,7 @@ def test_not_being_bound_is_seen_too(tree: Tree, four_cpus) -> None:
     assert not made.shown(bound)["pin"]["holds"]
 
 
-def test_memory_is_where_its_node_is(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_where_its_node_is(tree: HostTree, monkeypatch: pytest.MonkeyPatch) -> None:
     """Local, remote and by turns, told apart by pages; one node has none of it."""
     with pytest.raises(MissingError, match="one NUMA node"):
         placing({"numa": "local"}, tree)
@@ -266,7 +266,7 @@ def test_memory_is_where_its_node_is(tree: Tree, monkeypatch: pytest.MonkeyPatch
             assert told["numa"]["holds"] is (shown == name)
 
 
-def test_a_run_outside_its_own_network_has_failed(tree: Tree) -> None:
+def test_a_run_outside_its_own_network_has_failed(tree: HostTree) -> None:
     """Whoever asks for two hosts gets two, or no number."""
 
     class Side:

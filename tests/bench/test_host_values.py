@@ -14,16 +14,16 @@ from assay.changes import generic_change
 from assay.core import interrupt
 from assay.core.errors import MissingError, RestoreError
 from assay.host.transaction import statuses, steps
-from assay.host.transaction.journal import Journal
 from assay.host.transaction.plan import Item
-from assay.linux.tree import Tree
+from assay.host.transaction.writable import HostTree
+from assay.undo.journal import Journal
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 VALUES = {"vm.swappiness": "10", THP: "always"}
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> HostTree:
     return host_kit.make(tmp_path / "host")
 
 
@@ -32,7 +32,7 @@ def change(tmp_path: Path, off: object, on: object, key: str | None = THP):
     return generic_change("host", "thp", key, levels, target="engine", base=tmp_path)
 
 
-def test_values_are_in_force_in_the_block_and_as_before_after_it(tree: Tree) -> None:
+def test_values_are_in_force_in_the_block_and_as_before_after_it(tree: HostTree) -> None:
     """And no journal stays of what is over."""
     before = host_kit.shown(tree)
     with in_force(VALUES, tree):
@@ -43,12 +43,12 @@ def test_values_are_in_force_in_the_block_and_as_before_after_it(tree: Tree) -> 
 
 
 def test_no_journal_stays_of_values_that_were_stopped_while_they_were_written(
-    tree: Tree, monkeypatch
+    tree: HostTree, monkeypatch
 ) -> None:
     """Ctrl-C while a pool grows: nothing is in force, and nothing waits for the next command."""
     before = host_kit.shown(tree)
 
-    def put(tree: Tree, item: Item) -> str:
+    def put(tree: HostTree, item: Item) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(steps, "put", put)
@@ -62,7 +62,7 @@ def test_ctrl_c_at_any_moment_leaves_everything_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before and after every line of the journal: what is being brought back is brought back."""
-    plain, moment, passed = Journal.write, 1, 0
+    plain, moment, passed = Journal.append, 1, 0
 
     def write(journal: Journal, event: str, **words: Any) -> None:
         pass_by()
@@ -91,21 +91,21 @@ def test_ctrl_c_at_any_moment_leaves_everything_as_before(
             assert statuses(tree) == [], moment
         return False
 
-    monkeypatch.setattr(Journal, "write", write)
+    monkeypatch.setattr(Journal, "append", write)
     while stopped():
         moment += 1
     assert 15 < moment < 99
     assert passed == moment - 1
 
 
-def test_values_that_are_so_already_are_not_written(tree: Tree) -> None:
+def test_values_that_are_so_already_are_not_written(tree: HostTree) -> None:
     """Nothing to do, nothing in the journal."""
     with in_force({"vm.swappiness": "60"}, tree):
         assert statuses(tree) == []
     assert shown({"vm.swappiness": "60"}, tree)["vm.swappiness"] == {"is": "60", "holds": True}
 
 
-def test_somebody_else_who_changes_a_value_stops_the_study(tree: Tree) -> None:
+def test_somebody_else_who_changes_a_value_stops_the_study(tree: HostTree) -> None:
     """Their value is left alone, and the study says so."""
     with pytest.raises(RestoreError, match="somebody else"), in_force(VALUES, tree):
         tree.write("/proc/sys/vm/swappiness", "33")
@@ -113,7 +113,7 @@ def test_somebody_else_who_changes_a_value_stops_the_study(tree: Tree) -> None:
     assert "[madvise]" in (tree.read(THP) or "")
 
 
-def test_pages_that_a_server_has_not_let_go_yet_are_waited_for(tree: Tree, monkeypatch) -> None:
+def test_pages_that_a_server_has_not_let_go_yet_are_waited_for(tree: HostTree, monkeypatch) -> None:
     """It has just ended; the kernel frees them a moment later."""
     folder = "/sys/kernel/mm/hugepages/hugepages-2048kB"
     waits = []
@@ -130,7 +130,7 @@ def test_pages_that_a_server_has_not_let_go_yet_are_waited_for(tree: Tree, monke
     assert statuses(tree) == []
 
 
-def test_two_runs_do_not_change_one_value_at_once(tree: Tree) -> None:
+def test_two_runs_do_not_change_one_value_at_once(tree: HostTree) -> None:
     """Whichever ended first would leave the other's behind; the first goes on as it was."""
     with in_force(VALUES, tree):
         other = {"vm.swappiness": "20"}
@@ -143,7 +143,7 @@ def test_two_runs_do_not_change_one_value_at_once(tree: Tree) -> None:
     assert statuses(tree) == []
 
 
-def test_a_machine_without_the_value_is_told_before_anything_runs(tree: Tree) -> None:
+def test_a_machine_without_the_value_is_told_before_anything_runs(tree: HostTree) -> None:
     """As is a user without the right."""
     with pytest.raises(MissingError, match="is not here"):
         check_values({"/sys/kernel/mm/no_such": "1"}, tree)
@@ -159,7 +159,7 @@ def test_a_machine_without_the_value_is_told_before_anything_runs(tree: Tree) ->
     assert "as root" in told.value.next_step
 
 
-def test_a_level_is_witnessed_by_the_kernels_own_file(tree: Tree, tmp_path: Path) -> None:
+def test_a_level_is_witnessed_by_the_kernels_own_file(tree: HostTree, tmp_path: Path) -> None:
     """On is seen as on, off as off, and the other as neither."""
     thp = change(tmp_path, "madvise", "always")
     for told, other in (("off", "on"), ("on", "off")):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.bench import Silent, pilot_alone, prepare, require_no_pilot, run
+from assay.bench.commands import CommandJournal, undo_commands
 from assay.core.errors import BundleError, InputError, StudyError, VoidError
 from assay.plan import workload_seed
 from assay.record import Bundle, differences
@@ -17,7 +17,8 @@ from assay.stats.warmup import run_windows
 from assay.study import AUTO_TIMES, arms
 from assay.study.phases import planned_screen
 from assay.targets import Launch
-from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
+from assay.undo.journal import Journal
+from fakes import COMMAND, FACTS, STUDY, FakeTarget, run_fake, throttled
 
 AUTO = STUDY.replace('"100ms"', '"auto"').replace('window = "300ms"', 'window = "auto"')
 AUTO = AUTO.replace('budget = "60s"', 'budget = "5min"')
@@ -321,16 +322,21 @@ def test_a_stopped_pilot_leaves_no_bundle(
         assert "start it again" in str(caught.value)
 
 
-def test_commands_of_a_killed_pilot_are_undone(tmp_path: Path) -> None:
-    """By whatever comes first: a resume of the folder, or a new start in it."""
-    folder = tmp_path / "b"
+def test_commands_of_a_killed_pilot_are_undone_by_the_studys_new_start(
+    tmp_path: Path, slow: FakeTarget, read_study
+) -> None:
+    """A resume finds no study to hold them against: it names them, and runs none."""
+    commands = COMMAND.format(d=tmp_path)
+    study = read_study(AUTO.replace('change = "engine.spin_hint"\non = "pause"', commands))
+    folder, left = tmp_path / "b", tmp_path / "on"
     (folder / "logs").mkdir(parents=True)
-    left = tmp_path / "left"
     left.touch()
-    entry = {"event": "applying", "factor": "hint", "undo": ["rm", str(left)]}
-    (folder / "journal.jsonl").write_text(json.dumps(entry) + "\n")
-    with pytest.raises(BundleError, match="is undone"):
+    journal = Journal(folder / "journal.jsonl")
+    journal.append("applying", factor="hint", undo=["rm", str(left)])
+    with pytest.raises(BundleError, match=f"still to be undone: rm {left}"):
         require_no_pilot(folder)
+    assert left.exists()
+    CommandJournal(journal.path, undo_commands(study)).undo()
     assert not left.exists()
 
 

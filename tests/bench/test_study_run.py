@@ -15,7 +15,8 @@ from assay.core import interrupt
 from assay.core.errors import AlteredError, MissingError, RestoreError, VoidError
 from assay.record import Bundle, Replay, differences, replayed
 from assay.study import Study, arms
-from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
+from assay.undo.journal import Journal
+from fakes import COMMAND, FACTS, STUDY, FakeTarget, run_fake, throttled
 
 
 def rows(bundle: Bundle) -> dict[str, str]:
@@ -365,20 +366,6 @@ def test_what_the_host_lacks_is_said_before_anything_starts(
     assert bundle.verdicts().absent[0].why == "no pages"
 
 
-COMMAND = """change = "command"
-[factor.levels.off]
-apply = ["touch", "{d}/off"]
-undo = ["rm", "{d}/off"]
-witness = ["echo", "is off"]
-expect = "is off"
-[factor.levels.on]
-apply = ["touch", "{d}/on"]
-undo = ["rm", "{d}/on"]
-witness = ["ls", "{d}/on"]
-expect = "{d}/on"
-"""
-
-
 def command_study(tmp_path: Path, read_study):
     spelled = COMMAND.format(d=tmp_path)
     return read_study(STUDY.replace('change = "engine.spin_hint"\non = "pause"', spelled))
@@ -403,16 +390,30 @@ def test_a_command_left_applied_by_a_crash_is_undone_on_resume(
     study = command_study(tmp_path, read_study)
     targets, clocks = {"engine": fake}, fake.clock.clocks()
     bundle = prepare(study, tmp_path / "b", FACTS, base=Path("."), seed=7, targets=targets)
-    undo = ["rm", str(tmp_path / "left")]
-    entry = {"event": "applying", "factor": "hint", "undo": undo}
-    (bundle.folder / "journal.jsonl").write_text(json.dumps(entry) + "\n")
+    undo = ["rm", str(tmp_path / "on")]
+    Journal(bundle.folder / "journal.jsonl").append("applying", factor="hint", undo=undo)
     with pytest.raises(RestoreError, match="could not be undone: hint: rm") as caught:
         run(Bundle.open(bundle.folder), targets=targets, clocks=clocks)
     assert caught.value.exit_code == 5
     assert fake.started == 0
-    (tmp_path / "left").touch()
+    (tmp_path / "on").touch()
     run(Bundle.open(bundle.folder), targets=targets, clocks=clocks)
-    assert not (tmp_path / "left").exists()
+    assert not (tmp_path / "on").exists()
+
+
+def test_a_command_that_the_study_does_not_name_is_never_run(
+    tmp_path: Path, fake: FakeTarget, read_study
+) -> None:
+    """A bundle may come from anybody; its journal is no way to run a program."""
+    study = command_study(tmp_path, read_study)
+    targets, clocks = {"engine": fake}, fake.clock.clocks()
+    bundle = prepare(study, tmp_path / "b", FACTS, base=Path("."), seed=7, targets=targets)
+    undo = ["touch", str(tmp_path / "strange")]
+    Journal(bundle.folder / "journal.jsonl").append("applying", factor="hint", undo=undo)
+    with pytest.raises(RestoreError, match="the study does not name: touch"):
+        run(Bundle.open(bundle.folder), targets=targets, clocks=clocks)
+    assert fake.started == 0
+    assert not (tmp_path / "strange").exists()
 
 
 def test_full_runs_every_planned_block_of_every_arm(

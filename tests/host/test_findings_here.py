@@ -18,13 +18,13 @@ import pytest
 from assay.bench.host_values import in_force
 from assay.core.errors import RunError
 from assay.host.rules import View, findings
-from assay.host.transaction import Plan, Tree, apply, file_item, forget, roll_back
+from assay.host.transaction import HostPlan, HostTree, apply, file_item, forget, roll_back
 from assay.targets import TARGETS, Launch
 from assay.targets.servers.memory_figure import figure_at, figure_of
 from assay.workloads import WORKLOADS
 from served_kit import left_in
 
-HOST = Tree()
+HOST = HostTree()
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 
@@ -191,7 +191,7 @@ def test_a_fragment_that_a_later_one_overrides_is_seen() -> None:
     places = [f"/etc/sysctl.d/{n}-assay-test.conf" for n in (60, 61)]
     texts = [f"# assay test\nvm.swappiness = {value}\n" for value in (10, 60)]
     items = [file_item(HOST, place, text) for place, text in zip(places, texts, strict=True)]
-    plan = Plan.of([item for item in items if item is not None], HOST)
+    plan = HostPlan.of([item for item in items if item is not None], HOST)
     before = found()
     apply(plan, HOST, owner=os.getpid())
     try:

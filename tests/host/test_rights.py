@@ -14,7 +14,7 @@ import pytest
 from assay.core.errors import AssayError
 from assay.host.facts import host_facts
 from assay.host.rules import View, findings
-from assay.host.transaction import Plan, apply, tree_at, value_item
+from assay.host.transaction import HostPlan, apply, tree_at, value_item
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 
@@ -57,7 +57,7 @@ def test_a_normal_user_is_told_which_right_is_missing_and_nothing_is_written() -
 
     def work() -> str:
         item = value_item(tree, "vm.swappiness", other_value())
-        return apply(Plan.of([item], tree), tree).state
+        return apply(HostPlan.of([item], tree), tree).state
 
     said = as_nobody(work)
     assert "may not be written by this user" in said
@@ -72,7 +72,7 @@ def test_a_normal_user_sees_facts_findings_and_plans() -> None:
     def work() -> str:
         tree = tree_at(Path("/"))
         list(findings(View(tree, "redis", os.getpid())))
-        plan = Plan.of([value_item(tree, "vm.swappiness", other_value())], tree)
+        plan = HostPlan.of([value_item(tree, "vm.swappiness", other_value())], tree)
         return f"{len(plan.items)} planned on {host_facts()['arch']}"
 
     host_facts()
@@ -92,7 +92,7 @@ def test_in_a_container_whose_settings_are_read_only_a_plan_is_refused(tmp_path:
     """Even for root: the reason is the mount, and the plan belongs on the host."""
     tree, before = tree_at(Path("/")), SWAPPINESS.read_text()
     plan = tmp_path / "plan.json"
-    plan.write_text(Plan.of([value_item(tree, "vm.swappiness", other_value())], tree).text())
+    plan.write_text(HostPlan.of([value_item(tree, "vm.swappiness", other_value())], tree).text())
     assay = [sys.executable, "-c", "from assay.cli import main; main()", "host", "apply", str(plan)]
     command = ["unshare", "--mount", "sh", "-c", READ_ONLY, "sh", *assay]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

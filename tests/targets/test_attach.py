@@ -18,10 +18,12 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError, MissingError, RestoreError, RunError, StudyError
+from assay.linux import processes
 from assay.load import ask
 from assay.study import read
 from assay.targets import TARGETS, Launch
 from assay.targets.servers.framework.attached_settings import Changed, abandoned
+from assay.undo.journal import Journal
 from assay.undo.places import attached as journals
 from assay.workloads import WORKLOADS
 from attach_kit import KINDS, Theirs, data_of, theirs
@@ -348,7 +350,7 @@ def test_settings_are_put_back_by_the_next_command_after_kill_9(
     done = assay("list", "studies")
     _, story = done.communicate(timeout=60)
     assert done.returncode == 0
-    assert "were put back" in story.decode()
+    assert "brought back: settings of" in story.decode()
     assert theirs_.value(name) == before
 
 
@@ -373,7 +375,7 @@ def test_settings_of_the_start_are_put_back_after_kill_9_too(
     started.communicate()
     done = assay("list", "studies")
     _, story = done.communicate(timeout=120)
-    assert "were put back" in story.decode()
+    assert "brought back: settings of" in story.decode()
     assert theirs_.value(name) == before
     assert not theirs_.settings_file.exists()
 
@@ -392,14 +394,54 @@ sys.stdin.read()
 """
 
 
-def test_a_journal_of_another_process_with_the_same_number_is_nobodys() -> None:
+def test_a_journal_of_another_process_with_the_same_number_is_nobodys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Numbers come again."""
     changed = Changed("redis", {"attach": "redis://127.0.0.1:1/3"}, {"maxmemory": "0"})
     changed.write()
-    assert abandoned() == []
-    kept = json.loads(changed.path.read_text())
-    changed.path.write_text(json.dumps({**kept, "owner_began": "1"}))
-    assert [c.dynamic for c in abandoned()] == [{"maxmemory": "0"}]
+    assert list(abandoned({})) == []
+    changed.forget()
+    monkeypatch.setattr(processes, "identity", lambda pid: f"{pid}:1")
+    changed.write()
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_STATE_HOME", str(changed.path.parents[2]))
+    (found,) = abandoned({})
+    assert str(changed.path) in found.what
+    changed.path.unlink()
+
+
+@pytest.mark.parametrize("text", ['{"broken', "", '{"owner": "1:1"}'])
+def test_a_file_that_is_no_journal_is_said_and_passed_over(text: str) -> None:
+    """Every command goes on; the file is not obeyed, and stays."""
+    journals().mkdir(parents=True)
+    file = journals() / "0.journal"
+    file.write_text(text)
+    done = assay("list", "studies")
+    _, story = done.communicate(timeout=60)
+    assert done.returncode == 0
+    assert str(file) in story.decode()
+    file.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_root_obeys_no_journal_of_another_user(tmp_path: Path) -> None:
+    """Its restart command is not run, and its settings file is not removed."""
+    ran, precious = tmp_path / "ran", tmp_path / "precious"
+    precious.touch()
+    given = {
+        "attach": "postgresql://127.0.0.1:1/x",
+        "restart": ["touch", str(ran)],
+        "settings_file": str(precious),
+    }
+    changed = Changed("postgresql", given, fixed={"shared_buffers": "1"})
+    changed.write()
+    os.chown(changed.path, 65534, 65534)
+    done = assay("list", "studies")
+    _, story = done.communicate(timeout=60)
+    assert "belongs to user 65534" in story.decode()
+    assert precious.exists()
+    assert not ran.exists()
     changed.path.unlink()
 
 
@@ -416,7 +458,8 @@ def test_settings_that_cannot_be_put_back_are_said_and_kept(
             server.stop()
         (kept,) = journals().iterdir()
         assert str(kept) in caught.value.message
-        assert json.loads(kept.read_text())["dynamic"] == {"slowlog-max-len": "128"}
+        (event,) = Journal(kept).events()
+        assert event["dynamic"] == {"slowlog-max-len": "128"}
         kept.unlink()
         (theirs_.folder / "pid").unlink()
         subprocess.run(theirs_.restart, check=True)

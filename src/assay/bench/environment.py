@@ -18,9 +18,9 @@ from assay.changes.host import POOL, ROOM
 from assay.changes.witness import REFUSED
 from assay.core.errors import InputError, MissingError, RunError
 from assay.host import namespaces, steering
+from assay.host.transaction import HostTree
 from assay.host.transaction.plan import mask
 from assay.host.view import NET
-from assay.linux.tree import Tree
 from assay.study import Network
 from assay.targets import Around, Launch, Target
 from assay.targets.base import PLAIN
@@ -36,7 +36,7 @@ class Surroundings:
     """The launch as it is to be started, and what the kernel then shows."""
 
     launch: Launch
-    host: Tree
+    host: HostTree
     values: Mapping[str, str]
     """Those of the study's own words, by key or path."""
     steered: Mapping[str, Mapping[str, str]]
@@ -68,7 +68,7 @@ class Surroundings:
         said = ", ".join(f"{names[path]} {seen['is']}" for path, seen in told.items())
         return {"is": said, "holds": all(seen["holds"] for seen in told.values())}
 
-    def _tree(self, path: str) -> Tree:
+    def _tree(self, path: str) -> HostTree:
         return self.pair.server.tree if self.pair and path.startswith(NET) else self.host
 
     def _require_apart(self, evidence: Mapping[str, Any]) -> None:
@@ -82,7 +82,7 @@ class Surroundings:
                 raise RunError(f"the {role} ran in the network {seen}, not in its own, {namespace}")
 
 
-def _effective(path: str, value: str, host: Tree) -> dict[str, Any]:
+def _effective(path: str, value: str, host: HostTree) -> dict[str, Any]:
     """The CPUs that an interrupt really has, where the kernel says so: some of those asked for."""
     path = path.replace("smp_affinity", "effective_affinity")
     raw = host.read(path)
@@ -98,7 +98,7 @@ def surrounded(
     launch: Launch,
     application: Application,
     wanted: Network | None,
-    host: Tree = HOST,
+    host: HostTree = HOST,
 ) -> Iterator[Surroundings]:
     """The surroundings of a run, as long as the block runs.
 
@@ -123,7 +123,7 @@ def check_surroundings(
     launch: Launch,
     application: Application,
     pair: namespaces.Pair | None,
-    host: Tree = HOST,
+    host: HostTree = HOST,
 ) -> None:
     """MissingError if this machine or this user cannot have them, or the target cannot start so.
 
@@ -142,7 +142,7 @@ def check_surroundings(
 
 
 def _found(
-    launch: Launch, application: Application, host: Tree, pair: namespaces.Pair | None
+    launch: Launch, application: Application, host: HostTree, pair: namespaces.Pair | None
 ) -> Surroundings:
     steered: dict[str, Mapping[str, str]] = {}
     attached = launch.settings.get("attach") is not None
@@ -175,7 +175,7 @@ def _found(
     )
 
 
-def _divided(made: Surroundings, host: Tree) -> tuple[dict[str, str], dict[str, str]]:
+def _divided(made: Surroundings, host: HostTree) -> tuple[dict[str, str], dict[str, str]]:
     """Values of the host, and those of the network's own device."""
     values, ours = dict(made.values), {}
     for steered in made.steered.values():
@@ -186,7 +186,7 @@ def _divided(made: Surroundings, host: Tree) -> tuple[dict[str, str], dict[str, 
 
 
 def _pool(
-    target: Target, launch: Launch, application: Application, host: Tree
+    target: Target, launch: Launch, application: Application, host: HostTree
 ) -> Mapping[str, str]:
     """The pool that a level asks for, as large as the target says that it needs."""
     kind = application.steer.get(POOL)
@@ -198,7 +198,7 @@ def _pool(
     return steering.pool(page, target.huge_bytes(launch, page), host)
 
 
-def _gather(target: Target, launch: Launch, application: Application, host: Tree) -> None:
+def _gather(target: Target, launch: Launch, application: Application, host: HostTree) -> None:
     """Memory in huge pieces, as far as there can be: a pool that is given back at once.
 
     A page fault that asks for a transparent huge page is content with base pages where files that
@@ -213,6 +213,6 @@ def _gather(target: Target, launch: Launch, application: Application, host: Tree
             pass
 
 
-def _refused(host: Tree) -> int:
+def _refused(host: HostTree) -> int:
     events = dict(line.split() for line in (host.read(EVENTS) or "").splitlines())
     return int(events.get(REFUSED, 0))

@@ -14,17 +14,25 @@ from typing import Any
 
 from assay.core.errors import AssayError, MissingError, RestoreError
 from assay.core.interrupt import heard, held_off
-from assay.host.transaction import Plan, Status, apply, forget, has_value, roll_back, value_item
-from assay.host.transaction.journal import journals
+from assay.host.transaction import (
+    HostPlan,
+    HostTree,
+    Status,
+    apply,
+    forget,
+    has_value,
+    roll_back,
+    value_item,
+)
+from assay.host.transaction.folder import names
 from assay.host.transaction.run import check
-from assay.linux.tree import Tree
 
-HOST = Tree()
+HOST = HostTree()
 LET_GO_S = 10.0
 
 
 @contextmanager
-def in_force(values: Mapping[str, str], host: Tree = HOST) -> Iterator[None]:
+def in_force(values: Mapping[str, str], host: HostTree = HOST) -> Iterator[None]:
     """The values, for as long as the block runs. MissingError if one is not taken; RestoreError if
     one could not be brought back, or was changed by somebody else meanwhile."""
     plan = _plan(values, host)
@@ -40,10 +48,10 @@ def in_force(values: Mapping[str, str], host: Tree = HOST) -> Iterator[None]:
             _end(plan, host)
 
 
-def _end(plan: Plan, host: Tree) -> None:
+def _end(plan: HostPlan, host: HostTree) -> None:
     """Brings all of it back. RestoreError if a value is somebody else's by now."""
     drifted = []
-    if plan.id in journals(host):
+    if plan.id in names(host):
         outcomes = _brought_back(host, plan.id).outcomes
         drifted = [plan.items[n].path for n, how in outcomes.items() if how == "drifted"]
     forget(host, plan.id)
@@ -54,7 +62,7 @@ def _end(plan: Plan, host: Tree) -> None:
         )
 
 
-def _brought_back(host: Tree, name: str) -> Status:
+def _brought_back(host: HostTree, name: str) -> Status:
     """Rolled back; a server that has just ended may hold pages of a pool for a moment."""
     end = time.monotonic() + LET_GO_S
     while True:
@@ -66,7 +74,7 @@ def _brought_back(host: Tree, name: str) -> Status:
             time.sleep(0.05)
 
 
-def check_values(values: Mapping[str, str], host: Tree = HOST) -> None:
+def check_values(values: Mapping[str, str], host: HostTree = HOST) -> None:
     """MissingError if this machine or this user cannot have them; nothing is written."""
     plan = _plan(values, host)
     try:
@@ -77,7 +85,7 @@ def check_values(values: Mapping[str, str], host: Tree = HOST) -> None:
         ) from error
 
 
-def shown(values: Mapping[str, str], host: Tree = HOST) -> dict[str, Any]:
+def shown(values: Mapping[str, str], host: HostTree = HOST) -> dict[str, Any]:
     """What the kernel's files hold now: the evidence that witnesses look at."""
     found = {}
     for key, value in values.items():
@@ -89,6 +97,6 @@ def shown(values: Mapping[str, str], host: Tree = HOST) -> dict[str, Any]:
     return found
 
 
-def _plan(values: Mapping[str, str], host: Tree) -> Plan:
+def _plan(values: Mapping[str, str], host: HostTree) -> HostPlan:
     items = [value_item(host, k, v, reason="a level of a study") for k, v in values.items()]
-    return Plan.of([item for item in items if item is not None], host)
+    return HostPlan.of([item for item in items if item is not None], host)

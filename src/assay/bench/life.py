@@ -14,18 +14,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from assay.bench.commands import CommandJournal, witness
 from assay.bench.counters import Uncounted, beside
 from assay.bench.environment import surrounded
 from assay.bench.guard import FOREIGN_CPUS, void_reason
 from assay.bench.host_values import HOST
-from assay.bench.journal import Journal, witness
 from assay.bench.profiling import Unprofiled, profiled
 from assay.changes import Application, applied_values
 from assay.core.errors import AssayError, RunError
 from assay.core.metrics import COUNTED, metric
 from assay.counters import Asked
 from assay.host import wait_until_quiet
-from assay.linux.tree import Tree
+from assay.host.transaction import HostTree
 from assay.plan import PlannedProfile, workload_seed
 from assay.record import RunProfile, RunRecord, Step, WitnessRecord
 from assay.study import Arm, Study
@@ -71,10 +71,10 @@ class Job:
     seed: int
     target: Target
     log: Path
-    journal: Journal
+    journal: CommandJournal
     clocks: Clocks
     on_interval: OnInterval
-    host: Tree = HOST
+    host: HostTree = HOST
     counters: Asked | None = None
     profile: PlannedProfile | None = None
     keep: Callable[[int, RunProfile], str] = unkept
@@ -154,7 +154,7 @@ def started(
     launch: Launch,
     application: Application,
     log: Path,
-    journal: Journal,
+    journal: CommandJournal,
     begun: Callable[[Server], object] = lambda server: None,
 ) -> Iterator[Server]:
     """One server, ready; at the end it is stopped, and what commands changed taken back."""

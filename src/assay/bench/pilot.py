@@ -24,9 +24,9 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
+from assay.bench.commands import CommandJournal, pending, undo_commands
 from assay.bench.environment import surrounded
 from assay.bench.guard import void_reason
-from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, started
 from assay.bench.preflight import fit
 from assay.bench.progress import Silent, Watcher
@@ -138,12 +138,14 @@ def require_affordable(study: Study, found: PlannedPilot) -> None:
 
 
 def require_no_pilot(folder: Path) -> None:
-    """BundleError if a folder has only what a killed pilot left; its commands are undone first."""
+    """BundleError if a folder has only what a killed pilot left. Commands that it names are not
+    run, since there is no study to hold them against: the study's new start undoes them."""
     if (folder / "logs").is_dir() and not (folder / "plan.json").exists():
-        Journal(folder / "journal.jsonl").undo()
+        left = [" ".join(applied.undo) for applied in pending(folder / "journal.jsonl")]
+        still = f"; still to be undone: {'; '.join(left)}" if left else ""
         raise BundleError(
-            f"{folder} has no plan: its pilot was cut off, and what that had applied is undone",
-            next_step=f"start the study again, with `--out {folder}` if you like",
+            f"{folder} has no plan: its pilot was cut off{still}",
+            next_step=f"start the study again with `--out {folder}`, which undoes what is left",
         )
 
 
@@ -172,7 +174,7 @@ class _Pilot:
     ) -> None:
         self.study, self.targets, self.clocks = study, targets, clocks
         self.folder, self.seed, self.watcher = folder, seed, watcher
-        self.journal = Journal(folder / "journal.jsonl")
+        self.journal = CommandJournal(folder / "journal.jsonl", undo_commands(study))
         self.arms = {a.name: a for a in piloted_arms(study)}
         self.cases = {c.name: c for c in study.cases}
         self.made = self.blocks = self.total = 0

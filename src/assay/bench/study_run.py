@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.bench.builds import as_planned, require_same_servers, servers_of
+from assay.bench.commands import CommandJournal, undo_commands
 from assay.bench.host_values import HOST
-from assay.bench.journal import Journal
 from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
 from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
@@ -25,7 +25,7 @@ from assay.core.digest import digest
 from assay.core.errors import BundleError, InputError, MissingError, VoidError
 from assay.core.interrupt import stop_if_asked
 from assay.counters import asked
-from assay.linux.tree import Tree
+from assay.host.transaction import HostTree
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
 from assay.study import Absent, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target
@@ -90,7 +90,7 @@ def run(
     extend: bool = False,
     targets: Mapping[str, Target] = TARGETS,
     clocks: Clocks = REAL,
-    host: Tree = HOST,
+    host: HostTree = HOST,
 ) -> Verdicts:
     """Make the runs that are still to make, and write the verdicts.
 
@@ -118,14 +118,15 @@ class _Runner:
         watcher: Watcher,
         targets: Mapping[str, Target],
         clocks: Clocks,
-        host: Tree,
+        host: HostTree,
     ) -> None:
         self.bundle, self.watcher, self.targets, self.clocks = bundle, watcher, targets, clocks
         self.host = host
         self.plan = bundle.plan
         self.study = _study_of(bundle, targets)
         self.arms = {a.name: a for a in arms(self.study)}
-        self.journal = Journal(bundle.folder / "journal.jsonl")
+        known = undo_commands(self.study)
+        self.journal = CommandJournal(bundle.folder / "journal.jsonl", known)
         self.replay = replayed(bundle)
         counters = self.study.counters
         self.counters = asked(counters, bundle.host) if counters else None

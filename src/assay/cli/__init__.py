@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import typer
 
@@ -43,7 +42,7 @@ def _put_in_order(
 ) -> None:
     """What a killed `assay` left of its changes to this host or a running server is taken back
     first; where that fails it is said, and tried again next time."""
-    if any(Path(places.TRANSACTIONS).glob("*")) or any(places.attached().glob("*.json")):
+    if places.has_journals():
         from assay.cli._recovery import take_back
 
         take_back()

@@ -16,10 +16,10 @@ from assay.host.persistence import boot, boot_command, persistent
 from assay.host.persistence import memlock as memlock_item
 from assay.host.rules import View, findings
 from assay.host.transaction import (
+    HostPlan,
+    HostTree,
     Item,
-    Plan,
     Status,
-    Tree,
     apply,
     confirm,
     lease,
@@ -77,7 +77,7 @@ def plan(
     if boot_ is not None:
         files.append(_boot(tree, boot_, name))
     items = [value_item(tree, o.key, o.value, reason=o.reason, rule=o.rule) for o in asked]
-    found = Plan.of([item for item in [*items, *files] if item is not None], tree, name)
+    found = HostPlan.of([item for item in [*items, *files] if item is not None], tree, name)
     for word in _after(found):
         story().print(word, style="dim")
     if not found.items:
@@ -106,7 +106,7 @@ def apply_(
     Example: assay host apply plan.json --try 10m
     """
     tree, lease_s = tree_at(root), None if try_ is None else read_seconds("--try", try_)
-    found = apply(Plan.load(file), tree, lease_s=lease_s)
+    found = apply(HostPlan.load(file), tree, lease_s=lease_s)
     if lease_s is not None:
         how = lease.arm(tree, found.name, lease_s)
         story().print(f"taken back in {try_} by {how}, unless: assay host confirm {found.name}")
@@ -195,14 +195,14 @@ def _cures(view: View) -> Iterator[_Asked]:
                 yield _Asked(key, value, found.reason, found.rule)
 
 
-def _locked(tree: Tree, text: str, plan: str) -> Item | None:
+def _locked(tree: HostTree, text: str, plan: str) -> Item | None:
     whose, equals, limit = text.rpartition("=")
     if not equals:
         raise InputError(f"--memlock {text}: no size", next_step="write mariadb.service=8GiB")
     return memlock_item(tree, whose, read_bytes(f"--memlock {text}", limit), plan)
 
 
-def _boot(tree: Tree, words: str, plan: str) -> Item | None:
+def _boot(tree: HostTree, words: str, plan: str) -> Item | None:
     command = boot_command(tree, words)
     if not command:
         return boot(tree, words, plan)
@@ -211,7 +211,7 @@ def _boot(tree: Tree, words: str, plan: str) -> Item | None:
     return None
 
 
-def _after(plan: Plan) -> Iterator[str]:
+def _after(plan: HostPlan) -> Iterator[str]:
     """What files of ours need to be in force, besides being there."""
     for item in plan.items:
         if item.path.startswith("/etc/systemd/system/"):
@@ -221,8 +221,8 @@ def _after(plan: Plan) -> Iterator[str]:
             yield "in force after: update-grub, and a reboot; `assay host check` looks then (H04)"
 
 
-def _last(tree: Tree) -> str:
-    found = [s for s in statuses(tree) if s.state != "rolled-back"]
+def _last(tree: HostTree) -> str:
+    found = [s for s in statuses(tree) if s.state not in ("rolled-back", "damaged")]
     if not found:
         raise InputError("no transaction is applied", next_step="assay host status")
     return found[-1].name
@@ -253,6 +253,9 @@ def _lines(found: Status) -> Iterator[Line]:
     if found.until is not None and found.state == "applied":
         until = f", until {time.strftime('%H:%M:%S', time.localtime(found.until))}"
     yield Line(f"{found.name}  {found.state}{until}")
+    if found.fault is not None:
+        yield Line(f"    {found.fault.message}", "yellow")
+        return
     for number, item in enumerate(found.plan.items):
         said = found.outcomes.get(number) or ("written" if number in found.got else "not written")
         style = "yellow" if said in ("drifted", "held") else ""

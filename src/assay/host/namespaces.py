@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.core.errors import MissingError
-from assay.host.transaction import value_item
+from assay.host.transaction import HostTree, value_item
 from assay.host.transaction.steps import put
-from assay.linux.tree import Tree
 
 SERVER_DEVICE, CLIENT_DEVICE = "assay-server", "assay-client"
 SERVER_ADDRESS, CLIENT_ADDRESS = "198.18.0.1", "198.18.0.2"
@@ -54,9 +53,9 @@ class Side:
         return (_program("nsenter"), f"--net=/proc/{self.holder}/ns/net", "--")
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> HostTree:
         """The host's files with this network's devices below /sys/class/net."""
-        return Tree(Path(f"/proc/{self.holder}/root"))
+        return HostTree(Path(f"/proc/{self.holder}/root"))
 
     @property
     def namespace(self) -> str:

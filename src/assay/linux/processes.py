@@ -36,3 +36,16 @@ def read_folder(path: Path) -> Iterator[Path]:
         yield from path.iterdir()
     except OSError:
         return
+
+
+def identity(pid: int) -> str:
+    """A process by its number and its start in ticks since boot ("812:5531"), so that a later one
+    with the same number is not it; empty if there is none."""
+    fields = read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return f"{pid}:{fields[19]}" if len(fields) > 19 else ""
+
+
+def is_alive(name: str) -> bool:
+    """Whether the process that `identity` named so still runs."""
+    number = name.partition(":")[0]
+    return number.isdigit() and identity(int(number)) == name

@@ -1,7 +1,7 @@
-"""Where journals lie of what was changed and is to be taken back.
+"""Where journals lie of what was changed and is to be brought back.
 
-Every command looks here first, so these are the places alone: what the journals mean is said in
-`host/transaction/journal.py` and `targets/servers/framework/attached_settings.py`.
+Every command looks here first, so this module imports nothing of the project. `journal.py` says
+what a journal is.
 """
 
 from __future__ import annotations
@@ -11,9 +11,18 @@ from pathlib import Path
 
 TRANSACTIONS = "/var/lib/assay/txn"
 """Of transactions of the host, a folder each; below the root of the host's tree."""
+LOCK = "/var/lib/assay/lock"
+"""Held by the process that changes the host; below the root of the host's tree."""
+SHOWN = "[!.]*"
+"""What is not hidden: hidden files are not complete yet."""
 
 
 def attached() -> Path:
     """Of attached servers, a file each."""
-    kept = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(kept).expanduser() / "assay" / "attached"
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "assay" / "attached"
+
+
+def has_journals() -> bool:
+    """Whether anything may be left to bring back: the cheap question before each command."""
+    return any(any(folder.glob(SHOWN)) for folder in (Path(TRANSACTIONS), attached()))

@@ -2,16 +2,25 @@
 
 from assay.host.transaction.fixture import tree_at
 from assay.host.transaction.items import file_item, has_value, path_of, value_item
-from assay.host.transaction.plan import Item, Plan, new_id
-from assay.host.transaction.run import Status, apply, confirm, forget, recover, roll_back, statuses
-from assay.linux.tree import RefusedError, Tree
+from assay.host.transaction.plan import HostPlan, Item, new_id
+from assay.host.transaction.run import (
+    Status,
+    abandoned,
+    apply,
+    confirm,
+    forget,
+    roll_back,
+    statuses,
+)
+from assay.host.transaction.writable import HostTree, RefusedError
 
 __all__ = [
+    "HostPlan",
+    "HostTree",
     "Item",
-    "Plan",
     "RefusedError",
     "Status",
-    "Tree",
+    "abandoned",
     "apply",
     "confirm",
     "file_item",
@@ -19,7 +28,6 @@ __all__ = [
     "has_value",
     "new_id",
     "path_of",
-    "recover",
     "roll_back",
     "statuses",
     "tree_at",

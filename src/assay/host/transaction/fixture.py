@@ -13,14 +13,14 @@ import re
 from pathlib import Path
 
 from assay.host.transaction.plan import mask
-from assay.linux.tree import Tree, refused
+from assay.host.transaction.writable import HostTree, refused
 
 POSSIBLE = "/sys/devices/system/cpu/possible"
 _DIRTY = re.compile(r"(.*/vm/dirty(?:_background)?)_(bytes|ratio)$")
 _MASK = re.compile(r"/(rps_cpus|xps_cpus|smp_affinity|default_smp_affinity)$")
 
 
-class FixtureTree(Tree):
+class FixtureTree(HostTree):
     """A tree under a folder that is not the root of this machine."""
 
     def write(self, path: str, value: str) -> None:
@@ -68,7 +68,7 @@ class FixtureTree(Tree):
             raise refused(path, value, OSError(errno.EOVERFLOW, os.strerror(errno.EOVERFLOW)))
 
 
-def tree_at(root: str | os.PathLike[str]) -> Tree:
+def tree_at(root: str | os.PathLike[str]) -> HostTree:
     """The tree under a root: this machine's own, or a folder that stands for one."""
     place = Path(root).resolve()
-    return Tree() if place == Tree().root else FixtureTree(place)
+    return HostTree() if place == HostTree().root else FixtureTree(place)

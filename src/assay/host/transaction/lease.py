@@ -10,17 +10,20 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 
-from assay.host.transaction.journal import Journal
-from assay.host.transaction.run import recover, status
+from assay.host.transaction.folder import Transaction
+from assay.host.transaction.run import abandoned, status
+from assay.host.transaction.writable import HostTree
 from assay.linux.tree import Tree
+from assay.undo.recovery import recover
 
 
 def arm(tree: Tree, name: str, seconds: float) -> str:
     """See to it that the transaction is rolled back in time; how, in a few words."""
     command_line = "from assay.cli import main; main()"
     options = ["host", "wait", name, "--root", str(tree.root)]
-    watch = [sys.executable, "-c", command_line, *options]
+    watch = [sys.executable, "-P", "-c", command_line, *options]
     if tree.is_host and _has_systemd():
         timer = ["systemd-run", f"--on-active={seconds:.0f}", "--timer-property=AccuracySec=1s"]
         unit = f"--unit=assay-{name}"
@@ -30,7 +33,7 @@ def arm(tree: Tree, name: str, seconds: float) -> str:
     nothing = subprocess.DEVNULL
     # It forks and ends, so that what waits is nobody's child.
     command = ["setsid", "--fork", *watch]
-    subprocess.run(command, check=True, stdin=nothing, stdout=nothing, stderr=nothing)
+    subprocess.run(command, check=True, cwd="/", stdin=nothing, stdout=nothing, stderr=nothing)
     return "a process of its own"
 
 
@@ -39,14 +42,14 @@ def _has_systemd() -> bool:
     return comm.strip() == "systemd" and shutil.which("systemd-run") is not None
 
 
-def wait(tree: Tree, name: str) -> None:
+def wait(tree: HostTree, name: str) -> None:
     """Sleep until the trial is over or confirmed, by the wall clock; then roll back what is due."""
     while True:
-        found = status(Journal.open(tree, name))
+        found = status(Transaction.open(tree, name))
         if found.state != "applied" or found.until is None:
             return
         left = found.until - time.time()
         if left <= 0:
-            recover(tree)
+            recover(partial(abandoned, tree)).require_all()
             return
         time.sleep(min(left, 1.0))

@@ -70,7 +70,7 @@ class Item(Frozen):
     rule: str = ""
 
 
-class Plan(Frozen):
+class HostPlan(Frozen):
     """Items in the order in which they are written."""
 
     id: str
@@ -79,13 +79,13 @@ class Plan(Frozen):
     items: list[Item]
 
     @classmethod
-    def of(cls, items: list[Item], tree: Tree, name: str | None = None) -> Plan:
+    def of(cls, items: list[Item], tree: Tree, name: str | None = None) -> HostPlan:
         """A plan for the host as it is now."""
         boot, kernel = identity(tree)
         return cls(id=name or new_id(), boot_id=boot, kernel=kernel, items=items)
 
     @classmethod
-    def load(cls, path: Path) -> Plan:
+    def load(cls, path: Path) -> HostPlan:
         """A saved plan; InputError says which field is wrong."""
         try:
             return cls.parse(path.read_text())
@@ -97,7 +97,7 @@ class Plan(Frozen):
             raise InputError(f"{path}: {error}", next_step="make the plan anew") from error
 
     @classmethod
-    def parse(cls, text: str) -> Plan:
+    def parse(cls, text: str) -> HostPlan:
         """A plan out of its JSON; ValueError in one line if it is none."""
         try:
             plan = cls.model_validate_json(text)

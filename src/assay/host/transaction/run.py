@@ -16,21 +16,30 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from assay.core.errors import AssayError, InputError, MissingError, RestoreError
 from assay.host.transaction import steps
-from assay.host.transaction.journal import Event, Journal, journals, unbegun
-from assay.host.transaction.plan import Item, Plan, current, identity
+from assay.host.transaction.folder import Transaction, names, unbegun
+from assay.host.transaction.plan import HostPlan, Item, current, identity
+from assay.host.transaction.writable import HostTree
+from assay.linux import processes
 from assay.linux.tree import Tree
+from assay.undo.journal import Event
+from assay.undo.places import LOCK
+from assay.undo.recovery import Abandoned
 
-LOCK = "/run/assay.lock"
+PATIENCE_S = 120.0
+"""How long a transaction waits for another one: pools may take seconds to grow."""
 
-State = Literal["begun", "applying", "applied", "confirmed", "rolling-back", "rolled-back"]
+State = Literal[
+    "begun", "applying", "applied", "confirmed", "rolling-back", "rolled-back", "damaged"
+]
 OPEN: tuple[State, ...] = ("begun", "applying", "rolling-back")
 """States in which a transaction can only be rolled back."""
 
@@ -40,25 +49,28 @@ class Status:
     """A transaction as its journal has it. `until` is when a lease ends, in seconds since 1970."""
 
     name: str
-    plan: Plan
+    plan: HostPlan
+    """Without items if it cannot be read."""
     state: State
     until: float | None = None
     owner: str | None = None
-    """The process for whose life it is meant, as `owner_of` names it."""
+    """The process for whose life it is meant, as `processes.identity` names it."""
     outcomes: dict[int, str] = field(default_factory=dict)
     """By item, how it was brought back."""
     got: dict[int, str | None] = field(default_factory=dict)
     """By announced item, what was read after it was written; None if nobody came to that."""
     begun: frozenset[int] = frozenset()
     """Items of which bringing back was announced: it may be half done."""
+    fault: RestoreError | None = None
+    """Why the state cannot be known; None unless it is "damaged"."""
 
     @property
     def is_over(self) -> bool:
         """Whether it is to be rolled back: its lease has ended without a word, or its owner."""
         if self.state == "applied" and self.until is not None and time.time() >= self.until:
             return True
-        is_orphan = self.owner is not None and not _lives(self.owner)
-        return is_orphan and self.state not in ("confirmed", "rolled-back")
+        is_orphan = self.owner is not None and not processes.is_alive(self.owner)
+        return is_orphan and self.state not in ("confirmed", "rolled-back", "damaged")
 
     @property
     def is_half(self) -> bool:
@@ -66,15 +78,25 @@ class Status:
         return self.state in OPEN
 
 
-def status(journal: Journal) -> Status:
-    """What a journal says."""
+def status(transaction: Transaction) -> Status:
+    """What the journal of a transaction says; RestoreError if it is damaged."""
+    try:
+        return _status(transaction, transaction.journal.events())
+    except (KeyError, TypeError, IndexError) as error:
+        raise RestoreError(
+            f"{transaction.journal.path} is no journal of a transaction: {error!r}",
+            next_step="compare the values in its plan.json with the host by hand, then remove it",
+        ) from error
+
+
+def _status(transaction: Transaction, events: Sequence[Event]) -> Status:
     state: State = "begun"
     until: float | None = None
     owner: str | None = None
     outcomes: dict[int, str] = {}
     got: dict[int, str | None] = {}
     begun: set[int] = set()
-    for event in journal.events():
+    for event in events:
         state = _after(state, event)
         if event["event"] == "begun":
             owner = event["owner"]
@@ -88,9 +110,8 @@ def status(journal: Journal) -> Status:
             begun.add(event["item"])
         elif event["event"] == "taken-back":
             outcomes[event["item"]] = event["outcome"]
-    return Status(
-        journal.plan.id, journal.plan, state, until, owner, outcomes, got, frozenset(begun)
-    )
+    plan = transaction.plan
+    return Status(plan.id, plan, state, until, owner, outcomes, got, frozenset(begun))
 
 
 _STATES: dict[str, State] = {
@@ -107,17 +128,27 @@ def _after(state: State, event: Event) -> State:
 
 
 def statuses(tree: Tree) -> list[Status]:
-    """All transactions, the oldest first."""
-    return [status(Journal.open(tree, name)) for name in journals(tree)]
+    """All transactions, the oldest first; one that cannot be read is "damaged"."""
+    return [_status_of(tree, name) for name in names(tree)]
+
+
+def _status_of(tree: Tree, name: str) -> Status:
+    plan = HostPlan(id=name, boot_id="", kernel="", items=[])
+    try:
+        transaction = Transaction.open(tree, name)
+        plan = transaction.plan
+        return status(transaction)
+    except RestoreError as fault:
+        return Status(name, plan, "damaged", fault=fault)
 
 
 def apply(
-    plan: Plan,
-    tree: Tree,
+    plan: HostPlan,
+    tree: HostTree,
     *,
     lease_s: float | None = None,
     owner: int | None = None,
-    after_write: Callable[[], None] | None = None,
+    after_append: Callable[[], None] | None = None,
 ) -> Status:
     """Write the items of a plan, each announced before and looked at after.
 
@@ -130,62 +161,64 @@ def apply(
         _refuse_unfinished(tree)
         _refuse_held(plan, tree)
         check(plan, tree)
-        journal = Journal.begin(tree, plan, after_write)
+        transaction = Transaction.begin(tree, plan, after_append)
+        journal = transaction.journal
         try:
-            journal.write("begun", owner=None if owner is None else owner_of(owner))
+            journal.append("begun", owner=None if owner is None else processes.identity(owner))
             for number, item in enumerate(plan.items):
-                journal.write("writing", item=number)
-                journal.write("written", item=number, got=steps.put(tree, item))
+                journal.append("writing", item=number)
+                journal.append("written", item=number, got=steps.put(tree, item))
+            until = None if lease_s is None else time.time() + lease_s
+            journal.append("applied", until=until)
         except AssayError as error:
-            _roll_back(journal, tree)
+            _roll_back(transaction, tree)
             raise MissingError(
                 f"{error.message}; all else was brought back", next_step=error.next_step
             ) from error
         except KeyboardInterrupt:
             # A pool may take seconds to grow.
-            _roll_back(journal, tree)
+            _roll_back(transaction, tree)
             raise
-        until = None if lease_s is None else time.time() + lease_s
-        journal.write("applied", until=until)
-        return status(journal)
+        return status(transaction)
 
 
-def confirm(tree: Tree, name: str, after_write: Callable[[], None] | None = None) -> Status:
+def confirm(tree: HostTree, name: str, after_append: Callable[[], None] | None = None) -> Status:
     """What was applied on trial stays; InputError if there is nothing to confirm."""
     with locked(tree):
-        journal = Journal.open(tree, name, after_write)
-        found = status(journal)
+        transaction = Transaction.open(tree, name, after_append)
+        found = status(transaction)
         if found.state != "applied":
             raise InputError(f"{name} is {found.state}", next_step="only what is applied is")
-        journal.write("confirmed")
-        return status(journal)
+        transaction.journal.append("confirmed")
+        return status(transaction)
 
 
-def roll_back(tree: Tree, name: str, after_write: Callable[[], None] | None = None) -> Status:
+def roll_back(tree: HostTree, name: str, after_append: Callable[[], None] | None = None) -> Status:
     """Bring back what a transaction changed, the last item first; may be said again at any time.
 
-    RestoreError if a pool is still in use or a value is not taken: what can be is brought back.
+    RestoreError if a pool is still in use, a value is not taken or the journal cannot be written:
+    what can be is brought back.
     """
     with locked(tree):
-        journal = Journal.open(tree, name, after_write)
-        found = status(journal)
-        return found if found.state == "rolled-back" else _roll_back(journal, tree)
+        transaction = Transaction.open(tree, name, after_append)
+        found = status(transaction)
+        return found if found.state == "rolled-back" else _roll_back(transaction, tree)
 
 
-def forget(tree: Tree, name: str) -> None:
+def forget(tree: HostTree, name: str) -> None:
     """Remove the journal of a transaction that was rolled back or never began; any other stays.
     None is fine."""
     with locked(tree):
         for folder in unbegun(tree):
             shutil.rmtree(folder)
-        if name not in journals(tree):
+        if name not in names(tree):
             return
-        journal = Journal.open(tree, name)
-        if status(journal).state == "rolled-back":
-            shutil.rmtree(journal.folder)
+        transaction = Transaction.open(tree, name)
+        if status(transaction).state == "rolled-back":
+            shutil.rmtree(transaction.folder)
 
 
-def check(plan: Plan, tree: Tree) -> None:
+def check(plan: HostPlan, tree: Tree) -> None:
     """Refuse a plan that was made for another boot, for other values, or for other rights."""
     if (plan.boot_id, plan.kernel) != identity(tree):
         raise InputError(
@@ -214,57 +247,67 @@ def check(plan: Plan, tree: Tree) -> None:
 
 @contextmanager
 def locked(tree: Tree) -> Iterator[None]:
-    """One transaction at a time."""
+    """One transaction at a time. MissingError if this user may not change the host, or if another
+    transaction takes longer than PATIENCE_S; nobody but its owner can hold the lock."""
     place = tree.place(LOCK)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-    except PermissionError as error:
+        descriptor = os.open(place, flags, 0o600)
+    except OSError as error:
         raise MissingError(
-            f"{place} may not be written by this user", next_step="run as root"
+            f"{place} may not be written by this user: {error.strerror}", next_step="run as root"
         ) from error
+    try:
+        _wait_for_turn(descriptor, place)
+        yield
+    finally:
+        os.close(descriptor)
 
 
-def recover(tree: Tree) -> list[Status]:
-    """Roll back whatever was cut short, or whose time or owner has ended; what was rolled back.
+def _wait_for_turn(descriptor: int, place: Path) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                holder = os.pread(descriptor, 32, 0).decode("ascii", "replace") or "?"
+                raise MissingError(
+                    f"process {holder} holds {place} since {PATIENCE_S:.0f} s",
+                    next_step="wait for it, or end it: what it changed is then brought back",
+                ) from None
+            time.sleep(0.02)
+            continue
+        with suppress(OSError):  # a full disk keeps nobody from bringing values back
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        return
 
-    Called before every command: what a killed process left behind stays no longer than that.
-    RestoreError as for `roll_back`, once all were tried.
-    """
+
+def abandoned(tree: HostTree) -> Iterable[Abandoned]:
+    """Transactions that were cut short, or whose time or owner has ended, the latest first; and
+    damaged ones, which only a person can judge. Folders of those that never began are removed."""
     if any(os.access(folder, os.W_OK) for folder in unbegun(tree)):
         with locked(tree):  # under which nobody is about to begin
             for folder in unbegun(tree):
                 shutil.rmtree(folder)
-    if not any(found.is_over or found.is_half for found in statuses(tree)):
-        return []
-    done: list[Status] = []
-    errors: list[AssayError] = []
+    for found in reversed(statuses(tree)):
+        if found.state == "damaged" or found.is_over or found.is_half:
+            yield Abandoned(f"host transaction {found.name}", partial(_recovered, tree, found.name))
+
+
+def _recovered(tree: HostTree, name: str) -> bool:
+    """Under the lock nobody is at work, so what is half done was cut short."""
+    found = _status_of(tree, name)
+    if found.fault is not None:
+        raise found.fault
     with locked(tree):
-        # Under the lock nobody is at work, so what is half done was cut short.
-        for found in reversed(statuses(tree)):
-            if found.is_over or found.is_half:
-                try:
-                    done.append(_roll_back(Journal.open(tree, found.name), tree))
-                except AssayError as error:
-                    errors.append(error)
-    if errors:
-        raise errors[0]
-    return done
-
-
-def owner_of(pid: int) -> str:
-    """A process, by its number and its start, so that another with the number is not it."""
-    stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return f"{pid}:{stat[19]}"
-
-
-def _lives(owner: str) -> bool:
-    try:
-        return owner_of(int(owner.partition(":")[0])) == owner
-    except (OSError, ValueError):
-        return False
+        found = _status_of(tree, name)
+        if not (found.is_over or found.is_half):
+            return False
+        _roll_back(Transaction.open(tree, name), tree)
+        return True
 
 
 def _refuse_unfinished(tree: Tree) -> None:
@@ -276,15 +319,21 @@ def _refuse_unfinished(tree: Tree) -> None:
             )
 
 
-def _refuse_held(plan: Plan, tree: Tree) -> None:
-    """What one process has changed for its own life no other changes meanwhile: whichever ended
-    first would leave the other's value behind."""
-    wanted = {item.path for item in plan.items}
+def _refuse_held(plan: HostPlan, tree: Tree) -> None:
+    """What is changed for a while no other transaction changes meanwhile: whichever ended first
+    would leave the other's value behind."""
+    wanted = _paths(plan)
     for found in statuses(tree):
-        if found.state != "applied" or found.owner is None or not _lives(found.owner):
+        held = sorted(wanted & _paths(found.plan))
+        if not held or found.state != "applied":
             continue
-        held = sorted(wanted & {item.path for item in found.plan.items})
-        if held:
+        if found.owner is None:
+            raise InputError(
+                f"{held[0]} is changed by transaction {found.name}, which is not confirmed",
+                next_step=f"`assay host confirm {found.name}` or `assay host rollback "
+                f"{found.name}` first",
+            )
+        if processes.is_alive(found.owner):
             pid = found.owner.partition(":")[0]
             raise MissingError(
                 f"{held[0]} is changed by another run, of process {pid}, until that is over",
@@ -292,37 +341,60 @@ def _refuse_held(plan: Plan, tree: Tree) -> None:
             )
 
 
-def _roll_back(journal: Journal, tree: Tree) -> Status:
-    found = status(journal)
-    journal.write("rolling-back")
-    is_same_boot = journal.plan.boot_id == identity(tree)[0]
+def _paths(plan: HostPlan) -> set[str]:
+    return {path for item in plan.items for path in (item.path, *item.watch)}
+
+
+class _Notes:
+    """Events of a rollback. It goes on without a journal that cannot be written, since it looks at
+    each value before it touches it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._journal = transaction.journal
+        self.fault: RestoreError | None = None
+
+    def add(self, event: str, **fields: Any) -> None:
+        try:
+            self._journal.append(event, **fields)
+        except RestoreError as error:
+            self.fault = self.fault or error
+
+
+def _roll_back(transaction: Transaction, tree: HostTree) -> Status:
+    found, plan, notes = status(transaction), transaction.plan, _Notes(transaction)
+    notes.add("rolling-back")
+    is_same_boot = plan.boot_id == identity(tree)[0]
     troubles = []
     for number in sorted(found.got, reverse=True):
         if found.outcomes.get(number, "held") != "held":
             continue
-        item = journal.plan.items[number]
+        item = plan.items[number]
         ours = [item.new, *filter(None, [found.got[number]])]
         if number in found.begun:
             ours.append(item.old or "")
-        journal.write("taking-back", item=number)
+        notes.add("taking-back", item=number)
         try:
             outcome = _outcome(tree, item, ours, is_same_boot)
         except AssayError as error:
             troubles.append(error.message)
             continue
-        journal.write("taken-back", item=number, outcome=outcome)
+        notes.add("taken-back", item=number, outcome=outcome)
         if outcome == "held":
             troubles.append(f"{item.path}: pages are still in use")
     if troubles:
         raise RestoreError(
             "; ".join(troubles),
-            next_step=f"end what uses them, then `assay host rollback {journal.plan.id}`",
+            next_step=f"end what uses them, then `assay host rollback {plan.id}`",
         )
-    journal.write("rolled-back")
-    return status(journal)
+    notes.add("rolled-back")
+    if notes.fault is not None:
+        raise RestoreError(
+            f"every value is back, but {notes.fault.message}", next_step=notes.fault.next_step
+        )
+    return status(transaction)
 
 
-def _outcome(tree: Tree, item: Item, ours: Sequence[str], is_same_boot: bool) -> str:
+def _outcome(tree: HostTree, item: Item, ours: Sequence[str], is_same_boot: bool) -> str:
     """A kernel's values are gone with its boot; files of ours are not."""
     if item.kind != "file" and not is_same_boot:
         return "untouched"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from assay.host.transaction.plan import Item, is_same, mask
-from assay.linux.tree import RefusedError, Tree
+from assay.host.transaction.writable import HostTree, RefusedError
+from assay.linux.tree import Tree
 
 COMPACT = "/proc/sys/vm/compact_memory"
 TRIES = 5
@@ -18,7 +19,7 @@ GROW_S = 20.0
 Outcome = Literal["restored", "untouched", "drifted", "held"]
 
 
-def put(tree: Tree, item: Item) -> str:
+def put(tree: HostTree, item: Item) -> str:
     """Write it; what stands there then. RefusedError if that is not what was asked for."""
     if item.kind == "file":
         tree.create(item.path, item.new)
@@ -34,7 +35,7 @@ def put(tree: Tree, item: Item) -> str:
     return found
 
 
-def take_back(tree: Tree, item: Item, ours: Sequence[str]) -> Outcome:
+def take_back(tree: HostTree, item: Item, ours: Sequence[str]) -> Outcome:
     """Bring back what was there, if what is there now is one of our values.
 
     Held means that a pool is still in use and is to be tried again.
@@ -76,7 +77,7 @@ def _is_ours(item: Item, now: str | None, ours: Sequence[str]) -> bool:
     return any(is_same(item.compare, now, value) for value in ours)
 
 
-def _grown(tree: Tree, item: Item) -> str:
+def _grown(tree: HostTree, item: Item) -> str:
     """A pool after as many looks as it takes, as long as it comes nearer to what was asked for."""
     wanted, end = int(item.new), time.monotonic() + GROW_S
     tries, nearest = 0, None
@@ -93,7 +94,7 @@ def _grown(tree: Tree, item: Item) -> str:
     return tree.read(item.path) or ""
 
 
-def _shrink(tree: Tree, item: Item) -> Outcome:
+def _shrink(tree: HostTree, item: Item) -> Outcome:
     """Back to what it was, or to what is in use: less would leave surplus pages behind."""
     old = int(item.old or 0)
     wanted = max(old, in_use(tree, item.path))

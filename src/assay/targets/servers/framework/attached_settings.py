@@ -1,27 +1,43 @@
 """Settings of an attached server: put in force, read back, and put back whatever happens.
 
-What was in force before is written to `$XDG_STATE_HOME/assay/attached` (`~/.local/state`)
-before anything is changed, a file for each server, and removed once it is back. It
-holds no password.
+What was in force before is written to a journal (`undo/journal.py`) in
+`$XDG_STATE_HOME/assay/attached` (`~/.local/state`) before anything is changed, a file for each
+server, and removed once it is back. It holds no password.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from assay.core.address import parse_url
 from assay.core.digest import digest
-from assay.core.errors import AssayError, InputError, RestoreError, RunError
+from assay.core.errors import AssayError, InputError, MissingError, RestoreError
+from assay.linux import processes
 from assay.targets.servers.framework.attachment import PATIENCE_S, Attachable, Attachment
-from assay.undo.places import attached
+from assay.undo.journal import Journal
+from assay.undo.places import SHOWN, attached
+from assay.undo.recovery import Abandoned
 
-IsSame = Callable[[str], bool]
+
+class Recorded(BaseModel):
+    """What a journal holds: enough to put the settings of one server back."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    owner: str
+    """The process that changed them, as `processes.identity` names it."""
+    kind: str
+    given: dict[str, Any]
+    dynamic: dict[str, str | None]
+    fixed: dict[str, str | None]
 
 
 @dataclass
@@ -38,63 +54,95 @@ class Changed:
 
     @property
     def path(self) -> Path:
+        """Its journal."""
         target = parse_url(self.given["attach"], {})
-        return attached() / f"{digest(f'{target} {target.database}'.encode())[:32]}.json"
+        return attached() / f"{digest(f'{target} {target.database}'.encode())[:32]}.journal"
 
     def write(self) -> None:
-        """On the disk before anything is changed. InputError while another `assay` has it."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        owner = _owner(self.path)
-        if owner is not None and owner != os.getpid():
-            raise InputError(
-                f"another assay (process {owner}) has changed settings of {self.given['attach']}",
-                next_step="wait until it has ended",
-            )
-        text = json.dumps(
-            {
-                "owner": os.getpid(),
-                "owner_began": _began(os.getpid()),
-                "kind": self.kind,
-                "given": dict(self.given),
-                "dynamic": self.dynamic,
-                "fixed": self.fixed,
-            }
+        """On the disk before anything is changed. InputError while another `assay` has changed
+        the server, MissingError if the journal cannot be written, RestoreError while what an
+        earlier run changed is not put back."""
+        recorded = Recorded(
+            owner=processes.identity(os.getpid()),
+            kind=self.kind,
+            given=dict(self.given),
+            dynamic=self.dynamic,
+            fixed=self.fixed,
         )
-        partial = self.path.with_suffix(f".{os.getpid()}")
-        with partial.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.rename(self.path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            Journal.create(self.path, "changing", **recorded.model_dump())
+        except FileExistsError:
+            raise self._taken() from None
+        except OSError as error:
+            raise MissingError(
+                f"{self.path.parent} cannot be made: {error.strerror}",
+                next_step="let XDG_STATE_HOME name a folder that this user may write",
+            ) from error
         self.is_written = True
 
+    def _taken(self) -> AssayError:
+        found, server = _recorded(self.path), self.given["attach"]
+        if processes.is_alive(found.owner) and found.owner != processes.identity(os.getpid()):
+            process = found.owner.partition(":")[0]
+            return InputError(
+                f"another assay (process {process}) has changed settings of {server}",
+                next_step="wait until it has ended",
+            )
+        return RestoreError(
+            f"settings of {server} from an earlier run are not put back; {self.path} has them",
+            next_step="any `assay` command tries again; or put them back, and remove that file",
+        )
 
-def _owner(path: Path) -> int | None:
-    """The living process that a journal belongs to."""
+    def forget(self) -> None:
+        """All is back: the journal goes."""
+        Journal(self.path).remove()
+        self.is_written = False
+
+
+def _recorded(path: Path) -> Recorded:
+    """What a journal says; RestoreError if it is none, is damaged, or may not be obeyed."""
     try:
-        kept = json.loads(path.read_text())
-        owner, began = int(kept["owner"]), kept["owner_began"]
-    except (OSError, ValueError, KeyError):
-        return None
-    return owner if _began(owner) == began else None
+        (event,) = Journal(path).events()
+        return Recorded.model_validate(event)
+    except (ValueError, ValidationError) as error:
+        raise RestoreError(
+            f"{path} is no journal of an attached server",
+            next_step="look at what it says, then remove it",
+        ) from error
 
 
-def _began(pid: int) -> str:
-    """When a process was started, in ticks since boot: another one may have its number now."""
+def abandoned(servers: Mapping[str, Attachable]) -> Iterator[Abandoned]:
+    """What processes that are gone have changed, of servers by kind."""
+    for path in sorted(attached().glob(SHOWN)):
+        if not _is_in_use(path):
+            yield Abandoned(f"settings of the server of {path}", partial(_recover, path, servers))
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether the process that wrote a journal still runs, or has just removed it."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+        return processes.is_alive(_recorded(path).owner)
+    except RestoreError:
+        return not path.exists()
 
 
-def abandoned() -> list[Changed]:
-    """What processes have changed that are gone."""
-    found = []
-    for path in sorted(attached().glob("*.json")):
-        if _owner(path) is None:
-            kept = json.loads(path.read_text())
-            found.append(Changed(kept["kind"], kept["given"], kept["dynamic"], kept["fixed"]))
-    return found
+def _recover(path: Path, servers: Mapping[str, Attachable]) -> bool:
+    found = _recorded(path)
+    attachment = Attachment.of(found.given)
+    if attachment is None or found.kind not in servers:
+        raise RestoreError(
+            f"{path} is no journal of an attached server",
+            next_step="look at what it says, then remove it",
+        )
+    changed = Changed(found.kind, found.given, found.dynamic, found.fixed)
+    if changed.path != path:
+        raise RestoreError(
+            f"{path} is not where the journal of {attachment.target} lies",
+            next_step="look at what it says, then remove it",
+        )
+    put_back(attachment, servers[found.kind], changed)
+    return True
 
 
 def put_in_force(
@@ -173,17 +221,4 @@ def put_back(attachment: Attachment, server: Attachable, changed: Changed) -> No
             f"{changed.path} says what they were",
             next_step="any `assay` command tries again; or put them back, and remove that file",
         ) from error
-    changed.path.unlink(missing_ok=True)
-    changed.is_written = False
-
-
-def restore_abandoned(servers: Mapping[str, Attachable]) -> list[str]:
-    """Puts back what processes that were killed have left; says of which servers. RestoreError."""
-    done = []
-    for changed in abandoned():
-        attachment = Attachment.of(changed.given)
-        if attachment is None or changed.kind not in servers:
-            raise RunError(f"{changed.path} is no journal of an attached server")
-        put_back(attachment, servers[changed.kind], changed)
-        done.append(f"settings of {attachment.target} were put back")
-    return done
+    changed.forget()

@@ -1,0 +1,57 @@
+"""The one recovery: everything abandoned is tried, whatever becomes of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import RestoreError
+from assay.undo import places
+from assay.undo.recovery import Abandoned, recover
+
+
+def _fails(error: Exception) -> bool:
+    raise error
+
+
+def test_every_journal_is_tried_in_its_order() -> None:
+    """One that fails, one that another process was faster with, and a kind that cannot look."""
+    back: list[str] = []
+
+    def brought(name: str) -> bool:
+        back.append(name)
+        return True
+
+    def one() -> Iterator[Abandoned]:
+        yield Abandoned("a", partial(brought, "a"))
+        yield Abandoned("b", lambda: _fails(RestoreError("b is damaged", next_step="look")))
+        yield Abandoned("c", lambda: False)
+        yield Abandoned("d", lambda: _fails(OSError("no disk")))
+
+    def blind() -> Iterator[Abandoned]:
+        raise RestoreError("cannot look")
+
+    def other() -> Iterator[Abandoned]:
+        yield Abandoned("e", partial(brought, "e"))
+
+    found = recover(one, blind, other)
+    assert found.done == back == ["a", "e"]
+    messages = [str(error) for error in found.failed]
+    assert messages == ["b is damaged", "d could not be brought back: no disk", "cannot look"]
+    with pytest.raises(RestoreError, match="b is damaged; d could not"):
+        found.require_all()
+
+
+def test_nothing_left_is_a_cheap_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is not complete yet is nothing."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(places, "TRANSACTIONS", str(tmp_path / "txn"))
+    assert not places.has_journals()
+    places.attached().mkdir(parents=True)
+    (places.attached() / ".x.journal.1").touch()
+    assert not places.has_journals()
+    (places.attached() / "x.journal").touch()
+    assert places.has_journals()
