@@ -16,7 +16,7 @@ import pytest
 from assay.core.errors import MissingError
 from assay.host import namespaces
 from assay.host.namespaces import CLIENT_ADDRESS, OWNER, SERVER_ADDRESS, SERVER_DEVICE, made
-from assay.linux.tree import RefusedError
+from assay.host.transaction import RefusedError
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 QUEUES = f"/sys/class/net/{SERVER_DEVICE}/queues"

@@ -402,10 +402,9 @@ def test_a_journal_of_another_process_with_the_same_number_is_nobodys(
     changed.write()
     assert list(abandoned({})) == []
     changed.forget()
-    monkeypatch.setattr(processes, "identity", lambda pid: f"{pid}:1")
-    changed.write()
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_STATE_HOME", str(changed.path.parents[2]))
+    with monkeypatch.context() as patch:
+        patch.setattr(processes, "identity", lambda pid: f"{pid}:1")
+        changed.write()
     (found,) = abandoned({})
     assert str(changed.path) in found.what
     changed.path.unlink()
