@@ -25,7 +25,7 @@ from typing import Any
 from outcome import Row, write_json
 
 from assay.targets import TARGETS, Launch
-from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.framework.target import ServerTarget
 from assay.workloads import WORKLOADS
 
 PHASES = ("reset", "start", "ask", "window", "look", "stop")
@@ -66,7 +66,7 @@ def launch(kind: str, cost: Cost, quick: bool) -> Launch:
     return Launch(settings, cost.workload, parameters, 1, WARMUP_S, WINDOW_S, interval_s=0.25)
 
 
-def spent(target: ServedTarget, made: Launch, log: Path) -> dict[str, float]:
+def spent(target: ServerTarget, made: Launch, log: Path) -> dict[str, float]:
     """Seconds of each part of one run; `resident` is what the server's data measure, in bytes."""
     times = [time.monotonic()]
     server = target.start(made, log)
@@ -92,7 +92,7 @@ def rows_of(kind: str, runs: int, quick: bool) -> list[Row]:
     """The medians of some runs of one server."""
     cost = COSTS[kind]
     target, made = TARGETS[kind], launch(kind, cost, quick)
-    assert isinstance(target, ServedTarget), kind
+    assert isinstance(target, ServerTarget), kind
     target.check(made)
     with tempfile.TemporaryDirectory(prefix="assay-run-cost-") as folder:
         log = Path(folder) / "log"

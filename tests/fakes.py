@@ -21,7 +21,7 @@ from assay.bench import Clocks, prepare, run
 from assay.core.errors import MissingError, RunError
 from assay.record import Bundle
 from assay.study import Study
-from assay.targets import TARGETS, Launch, Measured, OnInterval
+from assay.targets import TARGETS, Launch, Measured, OnInterval, Target
 from assay.targets.base import OnBegin, ignore
 
 HEALTHY: dict[str, Any] = {
@@ -72,7 +72,7 @@ def no_effect(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
 
 
 @dataclass
-class FakeTarget:
+class FakeTarget(Target):
     """The engine's settings and workloads, with servers that only pretend.
 
     `effect` gives the true speed of a launch; `noise` is the standard deviation
@@ -95,7 +95,6 @@ class FakeTarget:
     stopped: int = 0
     kind: str = "engine"
     text: str = "a fake"
-    stand_in: str | None = None
     settings: Mapping[str, Any] = field(default_factory=lambda: TARGETS["engine"].settings)
     workloads: tuple[str, ...] = ("ycsb",)
     lock_classes: tuple[str, ...] = ("data_cache", "index", "row")

@@ -19,7 +19,7 @@ import pytest
 from assay import native
 from assay.targets import Launch
 from assay.targets.stores.framework.store import Store
-from assay.targets.stores.framework.target import StoredTarget
+from assay.targets.stores.framework.target import StoreTarget
 from assay.workloads import WORKLOADS
 from fakes import HEALTHY, histogram
 
@@ -144,7 +144,7 @@ class Pretended:
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("ASSAYER", str(program))
         self.library = shared_library(folder)
-        self.target = StoredTarget(Shelf())
+        self.target = StoreTarget(Shelf())
 
     def tell(self, **told: Any) -> None:
         """What it says from now on."""
@@ -156,7 +156,7 @@ class Pretended:
         return [r for r in map(json.loads, lines) if r["action"] == action]
 
     def launch(self, **settings: Any) -> Launch:
-        return stored_launch("ycsb", library=str(self.library), **settings)
+        return store_launch("ycsb", library=str(self.library), **settings)
 
 
 def shared_library(folder: Path, text: str = "int shelf_put(int x) { return x; }") -> Path:
@@ -167,7 +167,7 @@ def shared_library(folder: Path, text: str = "int shelf_put(int x) { return x; }
     return path
 
 
-def stored_launch(
+def store_launch(
     workload: str = "ycsb", parameters: Mapping[str, Any] | None = None, **settings: Any
 ) -> Launch:
     """A short run over few records."""

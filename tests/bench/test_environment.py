@@ -16,7 +16,7 @@ from assay.core.errors import InputError, MissingError, RunError
 from assay.host.transaction import statuses
 from assay.host.transaction.fixture import FixtureTree
 from assay.host.transaction.writable import HostTree
-from assay.targets import Launch
+from assay.targets import TARGETS, Launch
 from fakes import FakeTarget
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -52,12 +52,12 @@ LAUNCH = Launch({}, "ycsb", {}, 1, 0.1, 0.3)
 
 def level(change: str, name: str, target: str = "engine") -> Application:
     """What a level of a change applies to a kind of target."""
-    return find(change, target).level(name).application.of(target)
+    return find(change, TARGETS[target]).level(name).application.of(target)
 
 
 def judged(change: str, name: str, evidence: dict, target: str = "redis") -> bool:
     """Whether the change's witness holds."""
-    found = find(change, target)
+    found = find(change, TARGETS[target])
     made = found.level(name)
     return found.witness.judge(made.name, applied_values(made, "f", target), evidence).held
 
@@ -99,7 +99,7 @@ def test_memory_is_gathered_for_a_server_that_asks_for_transparent_pages(tree: H
         shown = around.shown({})
         assert shown["thp_fault_fallback"] == {"is": 5, "holds": True}
         found = {"host": shown, "memory": {"anon_huge_bytes": 0, "private_hugetlb_bytes": 0}}
-        witness = find("host.pages", "engine").witness
+        witness = find("host.pages", TARGETS["engine"]).witness
         applied = {THP: "always", "room": "2m"}
         told = witness.judge("thp", applied, {**found, "read_back": {"pages": "thp"}})
         assert not told.held

@@ -7,7 +7,7 @@ import pytest
 from assay.changes import CATALOGUE, Change, find
 from assay.core.metrics import OF_LOCKS, metric
 from assay.core.terms import EFFORTS
-from assay.targets import TARGETS
+from assay.targets import TARGETS, targets_of
 
 EVERY = pytest.mark.parametrize("change", CATALOGUE.values(), ids=lambda c: c.name)
 
@@ -21,7 +21,7 @@ def typed(change: Change, name: str) -> object:
 def test_every_level_is_a_setting_that_its_targets_allow(change: Change) -> None:
     """What a change sets, each of its targets has, with that value."""
     levels = [change.level(typed(change, name)) for name in (change.off, change.on)]
-    for target in change.targets:
+    for target in targets_of(change):
         for level in (*change.levels.values(), *levels):
             for setting, value in level.application.settings.items():
                 assert TARGETS[target].settings[setting].read(value) == value
@@ -53,13 +53,13 @@ def test_every_change_says_what_it_is_and_costs(change: Change) -> None:
 def test_an_unknown_change_is_answered_with_the_nearest() -> None:
     """And with those that fit the target."""
     with pytest.raises(ValueError, match=r"did you mean 'engine\.spin_hint'"):
-        find("engine.spinhint", "engine")
+        find("engine.spinhint", TARGETS["engine"])
 
 
 def test_a_change_on_the_wrong_target_is_refused() -> None:
     """The message says which target it belongs to."""
     with pytest.raises(ValueError, match="is a change of engine, not of micro"):
-        find("engine.data_cache", "micro")
+        find("engine.data_cache", TARGETS["micro"])
 
 
 def test_an_unknown_level_is_answered_with_those_there_are() -> None:

@@ -9,6 +9,7 @@ import pytest
 from assay.changes import Application, applied_values, find
 from assay.changes.host import SHMEM, THP
 from assay.changes.witness import OfKeys, PageKinds, ReadBack
+from assay.targets import TARGETS
 
 KINDS = ("4k", "thp", "2m", "1g")
 GIB, MIB = 1 << 30, 1 << 20
@@ -35,7 +36,7 @@ def memory(kind: str) -> dict[str, int]:
 
 def evidence(kind: str, target: str) -> dict[str, Any]:
     """All that a sound run at a kind shows."""
-    made = find("host.pages", target).level(kind)
+    made = find("host.pages", TARGETS[target]).level(kind)
     application = made.application.of(target)
     host = {key: {"is": value, "holds": True} for key, value in application.host.items()}
     read = {**application.settings, "pool_bytes": GIB}
@@ -44,7 +45,7 @@ def evidence(kind: str, target: str) -> dict[str, Any]:
 
 
 def judged(kind: str, target: str, shown: dict[str, Any]) -> bool:
-    change = find("host.pages", target)
+    change = find("host.pages", TARGETS[target])
     made = change.level(kind)
     return change.witness.judge(made.name, applied_values(made, "pages", target), shown).held
 
@@ -79,7 +80,7 @@ def test_the_policy_and_the_settings_are_witnessed_too() -> None:
 
 def test_one_level_is_something_else_for_each_target() -> None:
     """And nothing of the others'."""
-    made = find("host.pages", "mariadb").level("2m").application
+    made = find("host.pages", TARGETS["mariadb"]).level("2m").application
     assert made.of("mariadb").settings == {"large_pages": "ON"}
     assert made.of("postgresql").settings == {"huge_pages": "on", "huge_page_size": "2MB"}
     assert made.of("engine").settings == {"pages": "hugetlb-2m"}
@@ -89,7 +90,9 @@ def test_one_level_is_something_else_for_each_target() -> None:
 
 def test_malloc_asks_for_pages_and_nothing_else_of_it_differs() -> None:
     """Its policy is the one under which asking is of use; how its heaps grow is alike."""
-    levels = {k: find("host.pages", "rocksdb").level(k).application.of("rocksdb") for k in KINDS}
+    levels = {
+        k: find("host.pages", TARGETS["rocksdb"]).level(k).application.of("rocksdb") for k in KINDS
+    }
     asked = {kind: made.env["GLIBC_TUNABLES"] for kind, made in levels.items()}
     assert asked["thp"] == "glibc.malloc.hugetlb=1"
     assert asked["2m"] == "glibc.malloc.hugetlb=2097152"
@@ -110,7 +113,7 @@ def test_an_environment_that_the_process_has_not_is_not_believed() -> None:
 
 def test_what_two_factors_set_for_one_target_is_found() -> None:
     """Also where only one of them says so for that target."""
-    one = find("host.pages", "mariadb").level("2m").application
+    one = find("host.pages", TARGETS["mariadb"]).level("2m").application
     other = Application({"large_pages": "OFF"})
     with pytest.raises(ValueError, match="both set large_pages"):
         one.of("mariadb").merged(other.of("mariadb"))
@@ -132,7 +135,7 @@ def test_what_two_factors_set_for_one_target_is_found() -> None:
 )
 def test_cpus_and_numbers_are_levels_as_they_are_written(change: str, name: str) -> None:
     """Beside those that have names."""
-    made = find(change, "redis").level(name)
+    made = find(change, TARGETS["redis"]).level(name)
     assert made.name == name
     application = made.application
     assert name in {*application.steer.values(), *application.host.values()}
@@ -154,7 +157,7 @@ def test_cpus_and_numbers_are_levels_as_they_are_written(change: str, name: str)
 def test_what_is_no_level_is_answered_with_what_is(change: str, name: str) -> None:
     """By the name of the change."""
     with pytest.raises(ValueError, match=f"is not a level of {change}"):
-        find(change, "redis").level(name)
+        find(change, TARGETS["redis"]).level(name)
 
 
 def test_a_witness_of_some_keys_is_not_shown_the_others() -> None:

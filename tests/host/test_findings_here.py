@@ -19,10 +19,10 @@ from assay.bench.host_values import in_force
 from assay.core.errors import RunError
 from assay.host.rules import View, findings
 from assay.host.transaction import HostPlan, HostTree, apply, file_item, forget, roll_back
-from assay.targets import TARGETS, Launch
+from assay.targets import TARGETS, Launch, traits_of
 from assay.targets.servers.memory_figure import figure_at, figure_of
 from assay.workloads import WORKLOADS
-from served_kit import left_in
+from server_kit import left_in
 
 HOST = HostTree()
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -53,7 +53,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def found(kind: str = "", pid: int | None = None) -> set[tuple[str, str]]:
     """What is found here now: rule and evidence."""
-    return {(one.rule, one.evidence) for one in findings(View(HOST, kind, pid))}
+    return {(one.rule, one.evidence) for one in findings(View(HOST, kind, pid, traits_of(kind)))}
 
 
 def of(rule: str, seen: set[tuple[str, str]]) -> str:

@@ -15,6 +15,7 @@ from assay.core.errors import AssayError
 from assay.host.facts import host_facts
 from assay.host.rules import View, findings
 from assay.host.transaction import HostPlan, apply, tree_at, value_item
+from assay.targets import traits_of
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 
@@ -71,7 +72,7 @@ def test_a_normal_user_sees_facts_findings_and_plans() -> None:
 
     def work() -> str:
         tree = tree_at(Path("/"))
-        list(findings(View(tree, "redis", os.getpid())))
+        list(findings(View(tree, "redis", os.getpid(), traits_of("redis"))))
         plan = HostPlan.of([value_item(tree, "vm.swappiness", other_value())], tree)
         return f"{len(plan.items)} planned on {host_facts()['arch']}"
 

@@ -14,6 +14,7 @@ from assay.core.errors import InputError
 from assay.host.rules import RULES, View, findings, not_judged
 from assay.host.sizing import Need, fits, missing
 from assay.linux.tree import Tree
+from assay.targets import traits_of
 
 POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB"
 THP = "/sys/kernel/mm/transparent_hugepage"
@@ -145,7 +146,7 @@ def tree(tmp_path: Path) -> Tree:
 
 def test_a_sound_host_is_not_found_fault_with(tree: Tree) -> None:
     """No rule speaks where there is nothing to say."""
-    assert findings(View(tree, "postgresql", PID)) == []
+    assert findings(View(tree, "postgresql", PID, traits_of("postgresql"))) == []
 
 
 def test_every_rule_has_a_fault_that_provokes_it() -> None:
@@ -158,7 +159,7 @@ def test_a_fault_is_found_by_its_rule_and_said_with_its_evidence(tree: Tree, rul
     """And the cure, where it is a value, is one that a plan takes."""
     kind, files = FAULTS[rule]
     put(tree, files)
-    found = [f for f in findings(View(tree, kind, PID)) if f.rule == rule]
+    found = [f for f in findings(View(tree, kind, PID, traits_of(kind))) if f.rule == rule]
     assert found, f"{rule} is quiet"
     for finding in found:
         assert finding.evidence
@@ -173,7 +174,7 @@ def test_a_cure_that_was_applied_quiets_its_rule(tree: Tree, rule: str) -> None:
     """What is proposed is what helps."""
     kind, files = FAULTS[rule]
     put(tree, files)
-    view = View(tree, kind, PID)
+    view = View(tree, kind, PID, traits_of(kind))
     cures = [pair for f in findings(view) if f.rule == rule for pair in f.cure]
     if not cures:
         return
@@ -181,7 +182,7 @@ def test_a_cure_that_was_applied_quiets_its_rule(tree: Tree, rule: str) -> None:
         item = host_kit.value_item(tree, key, value)
         assert item is not None
         tree.write(item.path, item.new)
-    assert rule not in {f.rule for f in findings(View(tree, kind, PID))}
+    assert rule not in {f.rule for f in findings(View(tree, kind, PID, traits_of(kind)))}
 
 
 def test_what_cannot_be_judged_here_is_said_with_the_reason(tree: Tree) -> None:

@@ -18,7 +18,7 @@ from assay.targets.servers.framework.adapter import Place
 from assay.targets.servers.framework.load import load_request, measured, unanswered
 from assay.targets.wheels.chdb import CHDB
 from assay.workloads import WORKLOADS
-from served_kit import own_folders
+from server_kit import own_folders
 
 __all__ = ["own_folders"]
 

@@ -24,13 +24,13 @@ from assay.targets import TARGETS, Launch
 from assay.targets.servers.framework import server as server_module
 from assay.targets.servers.framework.adapter import Adapter, Program
 from assay.targets.servers.framework.process import free_port
-from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.mariadb import MARIADB
 from assay.targets.servers.nginx import NGINX
 from assay.targets.servers.postgresql import POSTGRESQL
 from assay.targets.servers.redis import REDIS
 from assay.workloads import WORKLOADS
-from served_kit import left_in, servers_in, wait_for
+from server_kit import left_in, servers_in, wait_for
 
 LOOSE = Path(__file__).parent.parent / "loose.py"
 ROWS = {"tables": 1, "table_size": 1000}
@@ -239,12 +239,12 @@ def test_a_taken_port_is_tried_again_and_then_said(
             TARGETS[kind].start(launch(kind), tmp_path / "log")
 
 
-def without(adapter: Adapter, program: Program) -> ServedTarget:
+def without(adapter: Adapter, program: Program) -> ServerTarget:
     """The target on a machine that lacks one program."""
     absent = replace(program, name=f"{program.name}-of-nobody")
     programs = tuple(absent if p == program else p for p in adapter.programs)
     kind = type("Lacking", (type(adapter),), {"programs": programs})
-    return ServedTarget(kind())
+    return ServerTarget(kind())
 
 
 @pytest.mark.parametrize(

@@ -29,15 +29,15 @@ from assay.targets.wheels import duckdb as duckdb_module
 from assay.targets.wheels import wheel
 from assay.targets.wheels.chdb import CHDB
 from assay.targets.wheels.duckdb import DUCKDB
-from assay.targets.wheels.wheel import SERVE, LibraryAdapter, Wheel
-from served_kit import own_folders
+from assay.targets.wheels.wheel import SERVE, Wheel, WheelAdapter
+from server_kit import own_folders
 from shim_client import Client, Refused, rows_of
 from sql_kit import make, running
 
 __all__ = ["own_folders"]
 
 
-def needed(adapter: LibraryAdapter) -> Any:
+def needed(adapter: WheelAdapter) -> Any:
     """A parameter that is skipped where this machine cannot run the wheel."""
     found = adapter.wheel.find()
     skip = pytest.mark.skipif(found is None, reason=adapter.wheel.next_step())
@@ -58,7 +58,7 @@ ROWS = (
 
 @contextmanager
 def served(
-    adapter: LibraryAdapter, folder: Path, settings: Mapping[str, Any] | None = None
+    adapter: WheelAdapter, folder: Path, settings: Mapping[str, Any] | None = None
 ) -> Iterator[Started]:
     """A library on an empty database."""
     binary = adapter.wheel.find()
@@ -71,7 +71,7 @@ def served(
 
 
 @LIBRARIES
-def test_a_table_is_made_copied_into_and_summed(adapter: LibraryAdapter, tmp_path: Path) -> None:
+def test_a_table_is_made_copied_into_and_summed(adapter: WheelAdapter, tmp_path: Path) -> None:
     """With SQL and texts that any other server takes and gives as well."""
     with served(adapter, tmp_path) as server, Client(server.place.port) as client:
         assert client.query(TABLE)[0] == (b"C", b"CREATE TABLE\0")
@@ -89,7 +89,7 @@ def test_a_table_is_made_copied_into_and_summed(adapter: LibraryAdapter, tmp_pat
 
 
 @LIBRARIES
-def test_escapes_of_copied_texts_are_taken_out(adapter: LibraryAdapter, tmp_path: Path) -> None:
+def test_escapes_of_copied_texts_are_taken_out(adapter: WheelAdapter, tmp_path: Path) -> None:
     """As PostgreSQL writes them: a tab, a backslash, a new line, and a quote that is none."""
     row = rb"1	2	a\tb\\c\nd\"" + b"\t2013-07-02\t2013-07-02 03:04:05\n"
     with served(adapter, tmp_path) as server, Client(server.place.port) as client:
@@ -102,7 +102,7 @@ def test_escapes_of_copied_texts_are_taken_out(adapter: LibraryAdapter, tmp_path
 
 @LIBRARIES
 def test_errors_have_their_state_and_the_session_goes_on(
-    adapter: LibraryAdapter, tmp_path: Path
+    adapter: WheelAdapter, tmp_path: Path
 ) -> None:
     """Also after a COPY that fails, whose data are passed over."""
     with served(adapter, tmp_path) as server, Client(server.place.port) as client:
@@ -118,9 +118,7 @@ def test_errors_have_their_state_and_the_session_goes_on(
 
 
 @LIBRARIES
-def test_prepared_statements_without_values_are_run(
-    adapter: LibraryAdapter, tmp_path: Path
-) -> None:
+def test_prepared_statements_without_values_are_run(adapter: WheelAdapter, tmp_path: Path) -> None:
     """Parse, Describe, Bind, Execute, Close and Sync, in texts and in binary; and an error skips to
     Sync."""
     with served(adapter, tmp_path) as server, Client(server.place.port) as client:
@@ -159,7 +157,7 @@ def test_a_transaction_of_duckdb_says_where_it_stands(tmp_path: Path) -> None:
 
 
 @LIBRARIES
-def test_many_clients_are_answered_at_once(adapter: LibraryAdapter, tmp_path: Path) -> None:
+def test_many_clients_are_answered_at_once(adapter: WheelAdapter, tmp_path: Path) -> None:
     """Each its own rows."""
     wrong: list[object] = []
 
@@ -182,7 +180,7 @@ def test_many_clients_are_answered_at_once(adapter: LibraryAdapter, tmp_path: Pa
 
 @LIBRARIES
 def test_what_was_loaded_is_there_after_an_orderly_end_and_a_copy(
-    adapter: LibraryAdapter, tmp_path: Path
+    adapter: WheelAdapter, tmp_path: Path
 ) -> None:
     """Somebody who is still connected does not keep it from ending."""
     data, log = tmp_path / "data", tmp_path / "log"
@@ -206,7 +204,7 @@ SET = {
 
 
 @LIBRARIES
-def test_settings_are_told_and_read_back(adapter: LibraryAdapter, tmp_path: Path) -> None:
+def test_settings_are_told_and_read_back(adapter: WheelAdapter, tmp_path: Path) -> None:
     """In every session, by their own names; and the ones that Assay gives by itself."""
     settings = {**SET[adapter.kind], **adapter.base}
     with served(adapter, tmp_path, settings) as server:
@@ -237,7 +235,7 @@ def test_a_size_of_duckdb_is_the_same_as_it_shortens_it(
 
 @LIBRARIES
 def test_a_setting_that_never_reached_the_library_is_seen(
-    adapter: LibraryAdapter, tmp_path: Path
+    adapter: WheelAdapter, tmp_path: Path
 ) -> None:
     """What is reported is what it has."""
     settings = SET[adapter.kind]
@@ -258,7 +256,7 @@ def test_a_setting_that_never_reached_the_library_is_seen(
     ids=str,
 )
 def test_a_value_that_the_library_refuses_is_told_before_anything_runs(
-    adapter: LibraryAdapter, settings: dict[str, Any], why: str, tmp_path: Path
+    adapter: WheelAdapter, settings: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
     """And by a server that was started with it all the same."""
     assert why in adapter.refuses(adapter.wheel.find(), settings)
@@ -271,7 +269,7 @@ def test_a_value_that_the_library_refuses_is_told_before_anything_runs(
 
 
 @LIBRARIES
-def test_the_witness_of_rewriting_sees_the_plan(adapter: LibraryAdapter, tmp_path: Path) -> None:
+def test_the_witness_of_rewriting_sees_the_plan(adapter: WheelAdapter, tmp_path: Path) -> None:
     """And does not hold where the change was taken out by hand."""
     change = CATALOGUE["sql.rewrite"]
     for level in ("off", "on"):
@@ -318,7 +316,7 @@ def test_a_chdb_counts_what_it_compiled(tmp_path: Path) -> None:
 
 @LIBRARIES
 def test_a_build_is_told_apart_by_the_library_that_the_process_has_mapped(
-    adapter: LibraryAdapter, tmp_path: Path
+    adapter: WheelAdapter, tmp_path: Path
 ) -> None:
     """A folder of a package is another build; it is loaded from there."""
     here = adapter.wheel.find()
@@ -401,9 +399,7 @@ def test_a_server_whose_port_is_taken_says_so_and_ends(tmp_path: Path) -> None:
 
 
 @LIBRARIES
-def test_it_ends_when_it_is_asked_to_while_it_works(
-    adapter: LibraryAdapter, tmp_path: Path
-) -> None:
+def test_it_ends_when_it_is_asked_to_while_it_works(adapter: WheelAdapter, tmp_path: Path) -> None:
     """A query of minutes does not hold it; what has begun to end is not asked again."""
     heavy = {
         "duckdb": "SELECT sum(a.i * b.i) FROM range(1000000) a(i), range(1000000) b(i)",

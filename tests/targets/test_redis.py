@@ -12,9 +12,9 @@ import pytest
 
 from assay.changes import CATALOGUE
 from assay.core.errors import MissingError, RunError
-from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.redis import REDIS
-from served_kit import KEYS, Forgetful, Unread, launch, own_folders, redis, servers_in
+from server_kit import KEYS, Forgetful, Unread, launch, own_folders, redis, servers_in
 
 __all__ = ["own_folders"]
 
@@ -25,7 +25,7 @@ def judged(change: str, level: str, evidence) -> bool:
     return CATALOGUE[change].witness.judge(found.name, found.application.settings, evidence).held
 
 
-def run(target: ServedTarget, made, log: Path):
+def run(target: ServerTarget, made, log: Path):
     """One run: what was read back, measured and seen."""
     server = target.start(made, log)
     try:
@@ -130,7 +130,7 @@ def test_a_witness_holds_with_its_level_and_not_with_another(
 
 def test_a_witness_fails_when_the_setting_was_taken_out_by_hand(tmp_path: Path) -> None:
     """Even if the server were believed to have been told: the thread is not there."""
-    lying = ServedTarget(Unread("io-threads", "io-threads-do-reads"))
+    lying = ServerTarget(Unread("io-threads", "io-threads-do-reads"))
     settings = {"io_threads": 2, "io_threads_do_reads": "yes"}
     _, _, evidence = run(lying, launch(**settings), tmp_path / "log")
     assert evidence["read_back"]["io-threads"] == 2
@@ -141,7 +141,7 @@ def test_a_witness_fails_when_the_setting_was_taken_out_by_hand(tmp_path: Path) 
 
 def test_a_setting_that_the_server_reports_otherwise_fails_the_run(tmp_path: Path) -> None:
     """With both values."""
-    server = ServedTarget(Forgetful("maxmemory")).start(launch(maxmemory="80mb"), tmp_path / "log")
+    server = ServerTarget(Forgetful("maxmemory")).start(launch(maxmemory="80mb"), tmp_path / "log")
     try:
         with pytest.raises(RunError, match=r"maxmemory = '0', but was given '80mb'"):
             server.read_back()

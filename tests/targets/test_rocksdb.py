@@ -14,22 +14,22 @@ from assay.core.digest import file_digest
 from assay.core.errors import AssayError, MissingError, RunError
 from assay.targets import TARGETS
 from assay.targets.stores.framework.store import find
-from assay.targets.stores.framework.target import StoredTarget
+from assay.targets.stores.framework.target import StoreTarget
 from assay.targets.stores.rocksdb import ROCKSDB
-from served_kit import own_folders
-from store_kit import stored_launch
+from server_kit import own_folders
+from store_kit import store_launch
 
 __all__ = ["own_folders"]
 
 UNCACHED = {"cache_bytes": 1 << 16}
 
 
-def rocksdb() -> StoredTarget:
+def rocksdb() -> StoreTarget:
     """The target of the registry, as if it were new: the cache is the test's own."""
-    return StoredTarget(ROCKSDB)
+    return StoreTarget(ROCKSDB)
 
 
-def run(target: StoredTarget, made, log: Path):
+def run(target: StoreTarget, made, log: Path):
     """One run: what was read back, measured and seen."""
     server = target.start(made, log)
     try:
@@ -41,7 +41,7 @@ def run(target: StoredTarget, made, log: Path):
 @pytest.mark.parametrize("mix", ["a", "c", "d", "e", "f"])
 def test_every_mix_finds_its_records_and_says_what_it_cost(mix: str, tmp_path: Path) -> None:
     """The CPU time is that of all threads, those that compact too."""
-    read, measured, _ = run(rocksdb(), stored_launch("ycsb", {"mix": mix}), tmp_path / "log")
+    read, measured, _ = run(rocksdb(), store_launch("ycsb", {"mix": mix}), tmp_path / "log")
     assert measured.complete
     assert measured.errors == 0
     assert measured.operations > 0
@@ -62,14 +62,14 @@ def test_settings_of_the_database_its_family_and_its_tables_are_read_back(tmp_pa
         "use_adaptive_mutex": True,
         "compression": "kNoCompression",
     }
-    read, _, _ = run(rocksdb(), stored_launch(**given), tmp_path / "log")
+    read, _, _ = run(rocksdb(), store_launch(**given), tmp_path / "log")
     assert given.items() <= read.items()
 
 
 def test_a_value_that_rocksdb_changes_by_itself_is_an_error_with_both(tmp_path: Path) -> None:
     """It takes no write buffer under 64 KiB, and says nothing."""
     with pytest.raises(AssayError, match=r"write_buffer_size.*\D1\b.*65536|65536.*\D1\b"):
-        run(rocksdb(), stored_launch(write_buffer_size=1), tmp_path / "log")
+        run(rocksdb(), store_launch(write_buffer_size=1), tmp_path / "log")
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_what_this_library_cannot_have_is_refused_before_anything_starts(
 ) -> None:
     """By its name, or by the function that it lacks."""
     with pytest.raises(AssayError, match=why):
-        rocksdb().check(stored_launch(**given))
-    rocksdb().check(stored_launch())
+        rocksdb().check(store_launch(**given))
+    rocksdb().check(store_launch())
 
 
 def test_memtables_want_huge_pages_that_are_there() -> None:
     """RocksDB would go on without and say nothing."""
     with pytest.raises(MissingError, match="no huge pages of 3 MiB"):
-        rocksdb().check(stored_launch(memtable_huge_page_size=3 << 20))
+        rocksdb().check(store_launch(memtable_huge_page_size=3 << 20))
 
 
 def test_a_pool_has_room_for_the_cache_and_what_else_malloc_gives() -> None:
     """It grows with what is set. Pages of 1 GiB no heap of a thread could have."""
-    small, large = stored_launch(cache_bytes="32MiB"), stored_launch(cache_bytes="1GiB")
+    small, large = store_launch(cache_bytes="32MiB"), store_launch(cache_bytes="1GiB")
     page = 2 << 20
     grown = rocksdb().huge_bytes(large, page) - rocksdb().huge_bytes(small, page)
     assert grown == (1 << 30) - (32 << 20)
@@ -134,7 +134,7 @@ def test_a_witness_holds_with_its_level_and_not_with_another(
 ) -> None:
     """What was set is seen, and nothing else is."""
     settings = CATALOGUE[change].level(level).application.settings
-    launch = stored_launch("ycsb", {"mix": mix}, **{**UNCACHED, **settings})
+    launch = store_launch("ycsb", {"mix": mix}, **{**UNCACHED, **settings})
     _, _, evidence = run(rocksdb(), launch, tmp_path / "log")
     assert held(change, level, evidence) == ""
     assert held(change, other, evidence) != ""
@@ -149,13 +149,13 @@ def held(change: str, name: str, evidence) -> str:
 
 def test_every_number_that_a_change_takes_is_taken(tmp_path: Path) -> None:
     """The placebo's, which nothing can see but the read-back."""
-    launch = stored_launch(keep_log_file_num=1001)
+    launch = store_launch(keep_log_file_num=1001)
     _, _, evidence = run(rocksdb(), launch, tmp_path / "log")
     assert held("rocksdb.placebo", 1001, evidence) == ""
     assert held("rocksdb.placebo", 1000, evidence) != ""
 
 
-class Forgetful(StoredTarget):
+class Forgetful(StoreTarget):
     """RocksDB that is never told of some settings, and is believed to have been."""
 
     def __init__(self, *forgotten: str) -> None:
@@ -179,7 +179,7 @@ def test_a_witness_fails_when_its_change_was_taken_out_by_hand(
 ) -> None:
     """What RocksDB counts gives it away."""
     settings = CATALOGUE[change].level(level).application.settings
-    launch = stored_launch("ycsb", {"mix": "a" if "wal" in change else "c"}, **UNCACHED, **settings)
+    launch = store_launch("ycsb", {"mix": "a" if "wal" in change else "c"}, **UNCACHED, **settings)
     _, _, evidence = run(Forgetful(*settings), launch, tmp_path / "log")
     assert held(change, level, evidence) != ""
     _, _, evidence = run(rocksdb(), launch, tmp_path / "log")
@@ -196,7 +196,7 @@ def test_another_file_of_the_library_is_told_apart_by_its_digest(tmp_path: Path)
         file.write(b"another build")
     digests = []
     for binary in (None, str(other)):
-        launch = replace(stored_launch(), binary=binary)
+        launch = replace(store_launch(), binary=binary)
         _, _, evidence = run(rocksdb(), launch, tmp_path / "log")
         digests.append(evidence["executable"]["sha256"])
     assert digests == [file_digest(found), file_digest(other)]
@@ -207,14 +207,14 @@ def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "librocksdb.so"
     path.write_bytes(b"no library")
     with pytest.raises(AssayError, match=r"librocksdb\.so"):
-        rocksdb().check(stored_launch(library=str(path)))
+        rocksdb().check(store_launch(library=str(path)))
 
 
 def test_a_run_that_is_stopped_is_incomplete_and_one_that_is_killed_has_failed(
     tmp_path: Path,
 ) -> None:
     """In the middle of the window."""
-    launch = replace(stored_launch(), window_s=20.0, interval_s=0.1)
+    launch = replace(store_launch(), window_s=20.0, interval_s=0.1)
     server = rocksdb().start(launch, tmp_path / "log")
     try:
         measured = server.measure(lambda done, spent: server._session.process.terminate())

@@ -125,7 +125,7 @@ def test_a_setting_that_never_reached_the_server_is_seen(
     change = next(
         c
         for c in CATALOGUE.values()
-        if adapter.kind in c.targets
+        if c.fits(adapter)
         and (
             c.numeric_setting == wrong
             or any(wrong in v.application.settings for v in c.levels.values())
@@ -170,7 +170,7 @@ def test_a_mariadb_counts_what_its_changes_do(made: Mapping[str, Path], log: Pat
 def doses(kind: str) -> set[str]:
     """Counters of the server's own that are doses of its changes; packets are the host's."""
     changes = [
-        c for c in CATALOGUE.values() if kind in c.targets and not c.name.startswith("host.")
+        c for c in CATALOGUE.values() if c.fits(TARGETS[kind]) and not c.name.startswith("host.")
     ]
     return {c.dose.counter for c in changes if c.dose}
 

@@ -9,17 +9,17 @@ import pytest
 from assay.changes import CATALOGUE
 from assay.core.errors import AssayError
 from assay.targets import TARGETS
-from assay.targets.stores.framework.target import StoredTarget
+from assay.targets.stores.framework.target import StoreTarget
 from assay.targets.stores.sqlite import SQLITE, _meaning
-from served_kit import own_folders
-from store_kit import stored_launch
+from server_kit import own_folders
+from store_kit import store_launch
 
 __all__ = ["own_folders"]
 
 
 def run(made, log: Path):
     """One run: what was read back, measured and seen."""
-    server = StoredTarget(SQLITE).start(made, log)
+    server = StoreTarget(SQLITE).start(made, log)
     try:
         return server.read_back(), server.measure(lambda done, spent: None), server.evidence()
     finally:
@@ -29,7 +29,7 @@ def run(made, log: Path):
 @pytest.mark.parametrize("mix", ["a", "c", "d", "e", "f"])
 def test_every_mix_finds_its_records(mix: str, tmp_path: Path) -> None:
     """Two threads, each with a connection of its own."""
-    launch = stored_launch("ycsb", {"mix": mix}, journal_mode="wal", synchronous="off")
+    launch = store_launch("ycsb", {"mix": mix}, journal_mode="wal", synchronous="off")
     read, measured, evidence = run(launch, tmp_path / "log")
     assert measured.complete
     assert measured.errors == 0
@@ -59,7 +59,7 @@ def test_a_witness_holds_with_its_level_and_not_with_another(
 ) -> None:
     """What is in force is read back on the connection that is used."""
     settings = CATALOGUE[change].level(level).application.settings
-    _, _, evidence = run(stored_launch("ycsb", {"mix": "b"}, **settings), tmp_path / "log")
+    _, _, evidence = run(store_launch("ycsb", {"mix": "b"}, **settings), tmp_path / "log")
     assert judged(change, level, evidence)
     assert not judged(change, other, evidence)
 
@@ -71,11 +71,11 @@ def judged(change: str, name: object, evidence) -> bool:
 
 def test_a_lock_that_is_kept_is_for_one_thread(tmp_path: Path) -> None:
     """With two, the second would never come in."""
-    launch = stored_launch(locking_mode="exclusive", threads=1)
+    launch = store_launch(locking_mode="exclusive", threads=1)
     _, _, evidence = run(launch, tmp_path / "log")
     assert judged("sqlite.locking_mode", "exclusive", evidence)
     with pytest.raises(AssayError, match="one thread"):
-        StoredTarget(SQLITE).check(stored_launch(locking_mode="exclusive", threads=2))
+        StoreTarget(SQLITE).check(store_launch(locking_mode="exclusive", threads=2))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_lock_that_is_kept_is_for_one_thread(tmp_path: Path) -> None:
 def test_a_value_that_sqlite_ignores_is_an_error_with_both(given, why: str) -> None:
     """It says nothing by itself."""
     with pytest.raises(AssayError, match=why):
-        StoredTarget(SQLITE).check(stored_launch(**given))
+        StoreTarget(SQLITE).check(store_launch(**given))
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,15 @@ from assay.changes import CATALOGUE, generic_change
 from assay.core.errors import InputError
 from assay.study import read
 from assay.targets import TARGETS, Launch, Measured
-from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.redis import REDIS
 from assay.targets.servers.valkey import VALKEY, FromWheel, Valkey
-from served_kit import KEYS, Unread, launch, own_folders, redis
+from server_kit import KEYS, Unread, launch, own_folders, redis
 
 __all__ = ["own_folders"]
 
 
-def run(target: ServedTarget, made: Launch, log: Path) -> tuple[Measured, dict]:
+def run(target: ServerTarget, made: Launch, log: Path) -> tuple[Measured, dict]:
     """One run: what was measured and seen."""
     server = target.start(made, log)
     try:
@@ -29,7 +29,7 @@ def run(target: ServedTarget, made: Launch, log: Path) -> tuple[Measured, dict]:
         server.stop()
 
 
-def valkey() -> ServedTarget:
+def valkey() -> ServerTarget:
     """The target of the registry."""
     return TARGETS["valkey"]
 
@@ -73,7 +73,7 @@ def test_a_witness_fails_when_the_threads_were_taken_out_by_hand(tmp_path: Path)
         """Valkey that is never told of its threads."""
 
     change = CATALOGUE["valkey.io_threads"]
-    _, evidence = run(ServedTarget(Lying("io-threads")), launch(io_threads=2), tmp_path / "log")
+    _, evidence = run(ServerTarget(Lying("io-threads")), launch(io_threads=2), tmp_path / "log")
     assert evidence["read_back"]["io-threads"] == 2
     assert not change.witness.judge("2", {"io-threads": 2}, evidence).held
 
@@ -87,7 +87,7 @@ def test_where_it_is_not_here_the_one_command_is_named() -> None:
         programs = (FromWheel("valkey-server-of-nobody", "no-such-package"),)
 
     assert valkey().found().startswith("Valkey server v=")
-    assert ServedTarget(Absent()).found() == "not here: pip install no-such-package"
+    assert ServerTarget(Absent()).found() == "not here: pip install no-such-package"
 
 
 def test_its_settings_are_its_own(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from assay.core.errors import BundleError, MissingError
 from assay.plan import Plan, PlannedBuild, PlannedServer
 from assay.study import Absent, Factor, Study, planned_builds
 from assay.targets import Target
-from assay.targets.servers.framework.target import ServedTarget
 
 
 def with_builds(study: Study, recipes: Mapping[str, Recipe] = RECIPES) -> Study:
@@ -64,9 +63,9 @@ def servers_of(study: Study, targets: Mapping[str, Target]) -> list[PlannedServe
     found = []
     private = (c.target for c in study.cases if c.settings.get("attach") is None)
     for kind in dict.fromkeys(private):
-        target = targets[kind]
-        if isinstance(target, ServedTarget):
-            sha256, version = target.identity()
+        identity = targets[kind].identity()
+        if identity is not None:
+            sha256, version = identity
             found.append(PlannedServer(of=f"target {kind}", sha256=sha256, version=version))
     for factor in study.factors.values():
         for name, level in factor.levels.items():

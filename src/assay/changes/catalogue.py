@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from assay.changes.analytic import ANALYTIC_CHANGES
-from assay.changes.declaration import Change
+from assay.changes.declaration import Change, Kind
 from assay.changes.engine import ENGINE_CHANGES
 from assay.changes.host import HOST_CHANGES
 from assay.changes.mariadb import MARIADB_CHANGES
@@ -35,19 +35,25 @@ _CHANGES = (*ENGINE_CHANGES, *MICRO_CHANGES, *_SERVERS, *_STORES, *HOST_CHANGES)
 CATALOGUE: Mapping[str, Change] = MappingProxyType({c.name: c for c in _CHANGES})
 
 
-def find(name: str, target: str) -> Change:
+def find(name: str, target: Kind) -> Change:
     """The change called `name` for `target`; ValueError says what there is."""
     change = CATALOGUE.get(name)
-    fitting = [c.name for c in _CHANGES if target in c.targets]
+    fitting = [c.name for c in _CHANGES if c.fits(target)]
     if change is None:
         generic = ("setting", "env", "binary", "command")
         raise ValueError(
             f"{name!r} is not a change{nearest(name, [*CATALOGUE, *generic])}; "
-            f"target {target} has {', '.join((*fitting, *generic))}"
+            f"target {target.kind} has {', '.join((*fitting, *generic))}"
         )
-    if target not in change.targets:
+    if not change.fits(target):
         raise ValueError(
-            f"{name} is a change of {' and '.join(sorted(change.targets))}, not of {target}, "
+            f"{name} is a change of {_whose(change)}, not of {target.kind}, "
             f"which has {', '.join(fitting)}"
         )
     return change
+
+
+def _whose(change: Change) -> str:
+    """The targets of a change that does not fit all of them, in words."""
+    named = " and ".join(sorted(change.targets))
+    return "servers that a load connects to" if change.scope == "servers" else named

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from assay.builds import Built
 from assay.changes.witness import Witness
@@ -159,9 +159,24 @@ class Prediction:
 Signature = tuple[Prediction, ...]
 
 
+class Kind(Protocol):
+    """What a change asks of a target."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def protocol(self) -> str:
+        """What the load speaks to it; empty where the load runs inside it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Change:
     """Something that can be switched.
+
+    It is for `targets` by name, or with `scope` for all servers that a load connects to, or all
+    targets.
 
     `levels` are the named ones; a change with `numeric_setting` takes any number
     that the target allows for that setting, and where it is `sized` any size
@@ -187,6 +202,13 @@ class Change:
     sized: bool = False
     written: Callable[[str], Level] | None = None
     mechanism: str = ""
+    scope: Literal["named", "servers", "all"] = "named"
+
+    def fits(self, target: Kind) -> bool:
+        """Whether it can be switched on a target."""
+        if self.scope == "servers":
+            return bool(target.protocol)
+        return self.scope == "all" or target.kind in self.targets
 
     def predicted(self, off: str, on: str) -> dict[str, Direction]:
         """What going from one level to another should do, by metric.

@@ -8,7 +8,9 @@ Sources: Linux, admin-guide/mm/transhuge.rst and hugetlbpage.rst, networking/sca
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from types import MappingProxyType
+from typing import Literal
 
 from assay.changes.declaration import NUMA, Application, Change, Dose, Level, Signature
 from assay.changes.signature import counted, falls, rises, stays
@@ -25,10 +27,6 @@ POOL = "pool"
 ROOM = "room"
 """The word for memory in such pieces, which the kernel gathers before the run."""
 
-SERVERS = frozenset({"redis", "valkey", "nginx", "mariadb", "postgresql", "duckdb", "chdb"})
-PROCESSES = SERVERS | {"engine", "micro", "rocksdb", "sqlite"}
-"""All that run as processes of this machine."""
-
 RECEIVED = Dose("softnet_received_rps", "packets given to another CPU per operation")
 
 _LIST = r"\d+(-\d+)?(,\d+(-\d+)?)*"
@@ -43,7 +41,7 @@ def _named(key: str, *names: str) -> MappingProxyType[str, Level]:
     return MappingProxyType({name: _steered(key, name) for name in names})
 
 
-def _lists(key: str, form: str, like: str):
+def _lists(key: str, form: str, like: str) -> Callable[[str], Level]:
     """Makes levels of lists of CPUs in a form."""
 
     def written(text: str) -> Level:
@@ -59,9 +57,9 @@ def _host(
     text: str,
     levels: MappingProxyType[str, Level],
     *,
-    targets: frozenset[str] = PROCESSES,
+    scope: Literal["servers", "all"] = "all",
     dose: Dose | None = None,
-    written=None,
+    written: Callable[[str], Level] | None = None,
     signature: Signature = (),
 ) -> Change:
     """A change whose first level is off and whose second is on."""
@@ -69,8 +67,8 @@ def _host(
     name = f"host.{key}"
     witness = HostShows()
     return Change(
-        name, text, targets, levels, off, on, witness, "B", dose,
-        written=written, signature=signature,
+        name, text, frozenset(), levels, off, on, witness, "B", dose,
+        written=written, signature=signature, scope=scope,
     )  # fmt: skip
 
 
@@ -185,7 +183,7 @@ HOST_CHANGES = (
     Change(
         "host.numa",
         "CPUs of a server's node 0 with memory of the same node, of another, or of all by turns",
-        PROCESSES,
+        frozenset(),
         MappingProxyType(
             {
                 "none": _steered("numa", "none"),
@@ -200,6 +198,7 @@ HOST_CHANGES = (
         HostShows(),
         "B",
         signature=falls("cpu_per_operation"),
+        scope="all",
     ),
     _host(
         "rps",
@@ -208,7 +207,7 @@ HOST_CHANGES = (
         'reader runs (flow), or lists "1" or masks "0x2", one for all queues or by queue '
         '"0x2/0x1"; seed is fe/fe00, of 16 CPUs',
         _named("rps", "off", "others", "all", "flow", "seed"),
-        targets=SERVERS,
+        scope="servers",
         dose=RECEIVED,
         written=_lists(
             "rps", rf"{_CPUS}(/{_CPUS})*", 'off, all, others, flow, seed, or CPUs such as "1"'
@@ -220,7 +219,7 @@ HOST_CHANGES = (
         "which CPUs send by which queue of a network device: any (off), a share each (own), or "
         'lists by queue "0/1"',
         _named("xps", "off", "own"),
-        targets=SERVERS,
+        scope="servers",
         written=_lists("xps", rf"{_CPUS}(/{_CPUS})*", 'off, own, or CPUs such as "0/1"'),
         signature=falls("latency_p99"),
     ),
@@ -229,7 +228,7 @@ HOST_CHANGES = (
         "which CPUs serve a device's interrupts: all on the first (first), one after the other on "
         'each (spread), or a list "0-1"; the factor names the device',
         _named("irq", "first", "spread"),
-        targets=SERVERS,
+        scope="servers",
         written=_lists("irq", _LIST, 'first, spread, or CPUs such as "0-1"'),
         signature=falls("latency_p99"),
     ),

@@ -9,14 +9,12 @@ from assay.host.transaction import HostTree
 from assay.host.transaction import abandoned as transactions
 from assay.targets import TARGETS
 from assay.targets.servers.framework.attached_settings import abandoned as settings
-from assay.targets.servers.framework.target import ServedTarget
 from assay.undo.recovery import recover
 
 
 def take_back() -> None:
     """Changes to this host and to running servers; says what was brought back and what was not."""
-    kinds = {t.kind: t.adapter.attachable for t in TARGETS.values() if isinstance(t, ServedTarget)}
-    servers = {kind: server for kind, server in kinds.items() if server is not None}
+    servers = {k: t.attachable for k, t in TARGETS.items() if t.attachable is not None}
     found = recover(partial(transactions, HostTree()), partial(settings, servers))
     for what in found.done:
         story().print(f"brought back: {what}", style="dim")

@@ -31,6 +31,7 @@ from assay.host.transaction import (
     value_item,
 )
 from assay.report import Line
+from assay.targets import traits_of
 
 ROOT_OPTION = typer.Option(
     Path("/"), "--root", help="A folder that stands for the host: everything happens below it."
@@ -68,7 +69,8 @@ def plan(
     tree, name = tree_at(root), new_id()
     asked = [_asked(text) for text in set_]
     if for_ is not None:
-        asked += _cures(View(tree, "" if for_ == "any" else for_, pid))
+        kind = "" if for_ == "any" else for_
+        asked += _cures(View(tree, kind, pid, traits_of(kind)))
     files: list[Item | None] = []
     if persist is not None:
         values = [(path_of(tree, one.key), one.value) for one in asked]

@@ -12,6 +12,7 @@ from assay.core.errors import ExitCode, InputError
 from assay.host.rules import Finding, View, findings, not_judged
 from assay.host.transaction import tree_at
 from assay.report import Line
+from assay.targets import traits_of
 
 ROOT_OPTION = typer.Option(
     Path("/"), "--root", help="A folder that stands for the host: everything is read below it."
@@ -31,7 +32,7 @@ def check(
 
     Example: assay host check --for redis
     """
-    view = View(tree_at(root), for_, pid)
+    view = View(tree_at(root), for_, pid, traits_of(for_))
     if pid is not None and view.server is None:
         raise InputError(f"there is no process {pid}", next_step="see `ps -e`")
     found, unjudged = findings(view), list(not_judged(view))

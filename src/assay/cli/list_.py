@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -12,15 +13,11 @@ from assay.changes import CATALOGUE, GENERIC
 from assay.claims import shipped_claims
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, InputError
-from assay.core.parameters import Parameter, by_name, nearest
+from assay.core.parameters import Parameter, nearest
 from assay.price import shipped_prices
 from assay.report import Line
 from assay.study import shipped
-from assay.targets import TARGETS, Target
-from assay.targets.servers.framework.attachment import ATTACH
-from assay.targets.servers.framework.load import CLIENT
-from assay.targets.servers.framework.target import AnySetting, ServedTarget
-from assay.targets.stores.framework.target import StoredTarget
+from assay.targets import TARGETS, Target, targets_of
 from assay.workloads import WORKLOADS
 
 
@@ -81,7 +78,7 @@ def _studies(_: str | None) -> list[dict[str, Any]]:
     return found
 
 
-def _allowed(parameters: dict[str, Parameter]) -> dict[str, str]:
+def _allowed(parameters: Mapping[str, Parameter]) -> dict[str, str]:
     return {name: f"{p.text} ({p.allowed()}; {_default(p)})" for name, p in parameters.items()}
 
 
@@ -94,34 +91,22 @@ def _targets(_: str | None) -> list[dict[str, Any]]:
         {
             "name": t.kind,
             "text": t.text,
-            **_of_served(t),
+            **_of_server(t),
             "workloads": list(t.workloads),
             "stand-in": t.stand_in or "",
-            "settings": _allowed(_told(t)),
+            "settings": _allowed(t.listed_settings),
         }
         for t in TARGETS.values()
     ]
 
 
-def _of_served(target: Target) -> dict[str, Any]:
+def _of_server(target: Target) -> dict[str, Any]:
     """Of a real server: whether it is here, and how many settings of its own it has."""
-    if not isinstance(target, ServedTarget | StoredTarget):
+    if target.is_bundled:
         return {}
-    is_here = not isinstance(target.settings, AnySetting)
-    own = len(target.settings) - len(_told(target)) if is_here else 0
-    told = f"{own}, by their own names" if own else "unknown until it is here"
+    own = target.own_settings
+    told = "unknown until it is here" if own is None else f"{own}, by their own names"
     return {"server": target.found(), "server settings": told}
-
-
-def _told(target: Target) -> dict[str, Parameter]:
-    """The settings that are listed: of a real server or store, which has hundreds, those of the
-    load, of attaching, and Assay's own."""
-    if isinstance(target, StoredTarget):
-        return dict(target.ours)
-    if isinstance(target, ServedTarget):
-        of_load = {n: p for n, p in target.settings.items() if n in CLIENT or n in ATTACH}
-        return {**of_load, **by_name(target.adapter.compound)}
-    return dict(target.settings)
 
 
 def _workloads(_: str | None) -> list[dict[str, Any]]:
@@ -136,7 +121,7 @@ def _changes(target: str | None) -> list[dict[str, Any]]:
         {
             "name": c.name,
             "text": c.text,
-            "targets": sorted(c.targets),
+            "targets": targets_of(c),
             "levels": list(c.levels)
             or [f"any {'size' if c.sized else 'number'} allowed for {c.numeric_setting}"],
             "default": f"off {c.off}, on {c.on}",
@@ -147,7 +132,7 @@ def _changes(target: str | None) -> list[dict[str, Any]]:
             "predicts": [f"{p.metric} {p.direction}" for p in c.signature],
         }
         for c in CATALOGUE.values()
-        if target is None or target in c.targets
+        if target is None or c.fits(TARGETS[target])
     ]
     generic = [{"name": kind, "text": text} for kind, text in GENERIC.items()]
     return found + generic

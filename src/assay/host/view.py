@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assay.core.errors import MissingError
+from assay.host.traits import UNKNOWN, ServerTraits
 from assay.host.transaction.plan import choice, mask
 from assay.linux.cpus import cpu_list
 from assay.linux.tree import Tree
@@ -58,6 +59,7 @@ class View:
     tree: Tree
     kind: str = ""
     pid: int | None = None
+    traits: ServerTraits = UNKNOWN
 
     def read(self, path: str) -> str | None:
         """A file without its last newline; None if it is not there or not for this user."""

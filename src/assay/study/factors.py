@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 from assay.changes import GENERIC, Change, Level, find, generic_change
 from assay.study.file import FactorSection
 from assay.study.model import Case
+from assay.targets import Target
 
 OF_DEVICES = frozenset({"rps", "xps", "irq"})
 
 
 def change_and_levels(
-    section: FactorSection, cases: list[Case], base: Path
+    section: FactorSection, cases: list[Case], base: Path, targets: Mapping[str, Target]
 ) -> tuple[Change, dict[str, Level]]:
     """The change a factor names, and its levels by the study's own names, off first."""
     if section.levels is not None and (section.on is not None or section.off is not None):
@@ -24,7 +26,7 @@ def change_and_levels(
         return _generic(section, cases, base)
     if section.setting or section.variable:
         raise ValueError("setting and variable belong to the changes setting and env")
-    change, *_ = [find(section.change, c.target) for c in cases]
+    change, *_ = [find(section.change, targets[c.target]) for c in cases]
     written = _written(section, change)
     if len(written) < 2:
         raise ValueError(f"a factor needs two levels; {section.change} has {len(written)} here")

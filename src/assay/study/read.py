@@ -39,7 +39,6 @@ from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
 from assay.study.rules import design_mistakes, uncounted
 from assay.targets import TARGETS, Target
 from assay.targets.servers.framework.load import CLIENT
-from assay.targets.servers.framework.target import ServedTarget
 from assay.workloads import WORKLOADS
 
 
@@ -228,7 +227,7 @@ class _Reader:
         """What joins server and client, where they are to be two hosts."""
         if file.network is None or file.network.hosts == "one":
             return None
-        able = [kind for kind, target in self.targets.items() if _is_movable(target)]
+        able = [kind for kind, target in self.targets.items() if target.is_movable]
         for case in cases:
             if case.target not in able:
                 message = f"{case.target} cannot answer from a network host of its own"
@@ -262,7 +261,7 @@ class _Reader:
         self, path: document.Path, section: FactorSection, cases: list[Case]
     ) -> Factor | None:
         try:
-            change, levels = change_and_levels(section, cases, self.base)
+            change, levels = change_and_levels(section, cases, self.base, self.targets)
         except ValueError as error:
             key = key_at_fault(section, str(error))
             self.wrong((*path, key), str(error), "`assay list changes` shows changes and levels")
@@ -499,11 +498,6 @@ def _own_counter(path: document.Path, name: str) -> bool:
     """Whether a signature speaks of a counter of the server's own, which needs no sampler."""
     base, _, counter = name.partition(".")
     return path[0] == "factor" and base == COUNTED and group_of(counter, list(GROUPS)) is None
-
-
-def _is_movable(target: Target) -> bool:
-    """Whether its server can be started in a network of its own, and be reached there."""
-    return isinstance(target, ServedTarget) and target.adapter.moves
 
 
 def _named(known: Mapping[str, Parameter]) -> str:

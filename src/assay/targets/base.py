@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.core.parameters import Parameter
+from assay.host.traits import UNKNOWN, ServerTraits
+from assay.targets.servers.framework.attachment import Attachable
 
 
 @dataclass(frozen=True)
@@ -123,14 +125,46 @@ class Server(Protocol):
 
 
 class Target(Protocol):
-    """A kind of server under test."""
+    """A kind of server under test. Targets inherit from it: what has a value or a body below need
+    not be said again."""
 
     kind: str
     text: str
-    stand_in: str | None
     settings: Mapping[str, Parameter]
+    """Every setting that a study may give."""
     workloads: tuple[str, ...]
-    lock_classes: tuple[str, ...]
+    stand_in: str | None = None
+    lock_classes: tuple[str, ...] = ()
+    protocol: str = ""
+    """What the load speaks to it; empty where the load runs inside it."""
+    is_bundled: bool = False
+    """Whether it is a part of Assay, and so always here."""
+    is_movable: bool = False
+    """Whether its server can be started in a network of its own, and be reached there."""
+    attachable: Attachable | None = None
+    """What can be done to one that already runs; None if Assay must start it."""
+    traits: ServerTraits = UNKNOWN
+    """What the rules of a host know of it."""
+
+    @property
+    def listed_settings(self) -> Mapping[str, Parameter]:
+        """Those worth a line each in a list: not the hundreds that a server has by itself."""
+        return self.settings
+
+    @property
+    def own_settings(self) -> int | None:
+        """How many settings it has beside those; None if that is unknown until it is here."""
+        return len(self.settings.keys() - self.listed_settings.keys())
+
+    def found(self) -> str:
+        """For a list: the version that is here, or the one command that gets it; empty of one that
+        is a part of Assay."""
+        return ""
+
+    def identity(self) -> tuple[str, str] | None:
+        """The SHA-256 of the server's executable that is here, and what it says of itself; None
+        where the target itself tells in each run."""
+        return None
 
     def check(self, launch: Launch) -> None:
         """Raise MissingError if this machine cannot run the launch; starts no workload."""

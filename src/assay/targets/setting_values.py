@@ -63,6 +63,36 @@ def no_fault(text: str) -> str:
     return ""
 
 
+def as_reported(
+    given: Mapping[str, Any],
+    reported: Mapping[str, str | None],
+    is_same: Callable[[str, Any, str], bool],
+) -> dict[str, Any]:
+    """What a server reports for each setting: the value given where it means the same, and what
+    was reported where it does not. One that is not given, or not reported, is left out."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        told = reported.get(name)
+        if value is not None and told is not None:
+            found[name] = value if is_same(name, value, told) else told
+    return found
+
+
+def in_force(
+    known: Mapping[str, Parameter], given: Mapping[str, Any], reported: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """`as_reported` for settings that a server described itself."""
+    own = {n: s for n, s in known.items() if isinstance(s, ServerSetting)}
+    mine = {n: v for n, v in given.items() if n in own}
+    return as_reported(mine, reported, lambda name, value, told: own[name].is_same(value, told))
+
+
+def rendered(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, str]:
+    """The texts that a server is given for values of settings that it described itself."""
+    own = {n: s for n, s in known.items() if isinstance(s, ServerSetting)}
+    return {n: own[n].told(v) for n, v in given.items() if v is not None}
+
+
 @dataclass(frozen=True)
 class ServerSetting(Parameter):
     """A setting of a server. `default` is None, what the server itself does, unless Assay gives it.

@@ -9,11 +9,6 @@ from assay.host.rules.finding import Finding, Rule
 from assay.host.view import Pool, View
 
 DOC = "Linux, admin-guide/mm/hugetlbpage.rst"
-WANTS = {
-    "postgresql": re.compile(r"huge_pages\s*=\s*'?(on|try)"),
-    "mariadb": re.compile(r"^large[-_]pages(\s*=\s*(1|on|true))?\s*$", re.I | re.M),
-}
-"""How a server's command line or configuration asks for huge pages."""
 
 SPARE_SHARE, SPARE_PAGES = 0.05, 64
 """Free pages that are nobody's: more than both of these are a waste."""
@@ -26,7 +21,7 @@ def _size(page_bytes: int) -> str:
 def _asks(view: View) -> str | None:
     """Where the server asks for huge pages; None if it does not."""
     server = view.server
-    wants = WANTS.get(view.kind)
+    wants = view.traits.asks_huge
     if server is None or wants is None:
         return None
     words = "\n".join(word.removeprefix("--") for word in server.command)
@@ -42,8 +37,8 @@ def _configurations(view: View) -> list[str]:
     assert view.server is not None, "asked of a server's process only"
     found = []
     for one, other in zip(view.server.command, [*view.server.command[1:], ""], strict=True):
-        if view.kind == "postgresql" and one in ("-D", "--pgdata"):
-            found += [f"{other}/postgresql.conf", f"{other}/postgresql.auto.conf"]
+        if one in view.traits.data_options:
+            found += [f"{other}/{name}" for name in view.traits.configurations]
         if one.startswith(("config_file=", "--config_file=")):
             found.append(one.partition("=")[2])
         if one.startswith("--defaults-file="):

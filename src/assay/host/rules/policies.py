@@ -7,23 +7,18 @@ from collections.abc import Iterator
 from assay.host.rules.finding import Finding, Rule
 from assay.host.view import THP, View
 
-NEVER_ALWAYS = {
-    "redis": "forks with copy-on-write: a touched byte copies 2 MiB, and fork takes long",
-    "valkey": "forks with copy-on-write: a touched byte copies 2 MiB, and fork takes long",
-    "mongodb": "before version 8 its allocator holds memory that it freed",
-}
 GOVERNOR = "/sys/devices/system/cpu/cpufreq"
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 
 
 def _thp(view: View) -> Iterator[Finding]:
-    if view.thp() == "always" and view.kind in NEVER_ALWAYS:
+    if view.thp() == "always" and view.traits.suffers_thp:
         yield Finding(
             "H08",
             "S2",
             f"{THP}/enabled is always, and {view.kind} does not want it",
-            NEVER_ALWAYS[view.kind],
+            view.traits.suffers_thp,
             "Redis documentation, latency; MongoDB documentation, production notes",
             "for this service only: MemoryTHP= of systemd, or the server's own prctl "
             "(disable-thp yes); or for all",

@@ -22,7 +22,7 @@ from assay.core.digest import contents_digest, file_digest
 from assay.core.errors import RunError
 from assay.core.parameters import Parameter
 from assay.linux.placement import placement
-from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
+from assay.targets.base import Launch, Measured, OnBegin, OnInterval, Target, ignore
 
 QUANTILES = {
     "latency_p50": 50.0,
@@ -38,8 +38,8 @@ HARNESS = ("threads", "pin")
 """Settings that the request carries beside `parts`."""
 
 
-@dataclass(frozen=True)
-class EmbeddedTarget:
+@dataclass(frozen=True, kw_only=True)
+class EmbeddedTarget(Target):
     """A verb of `assayer` as a target. `load_s` guesses start and load, in seconds."""
 
     kind: str
@@ -48,7 +48,7 @@ class EmbeddedTarget:
     workloads: tuple[str, ...]
     lock_classes: tuple[str, ...]
     load_s: Callable[[Launch], float]
-    stand_in: str | None = None
+    is_bundled = True
 
     def request(self, launch: Launch) -> dict[str, Any]:
         """The protocol's request for a launch."""

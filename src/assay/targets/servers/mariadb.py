@@ -17,11 +17,12 @@ from typing import Any
 
 from assay.core.errors import MissingError
 from assay.core.parameters import Parameter, by_name
+from assay.host.traits import ServerTraits
 from assay.linux.pools import lacking_pages
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
 from assay.targets.servers.framework.load import SQL_WORKLOADS
 from assay.targets.servers.sql_attachment import REPORTED_AS, AttachedMariaDb
-from assay.targets.setting_values import BYTES, ServerSetting, quantity, truth
+from assay.targets.setting_values import BYTES, ServerSetting, in_force, quantity, rendered, truth
 
 SERVER = Program("mariadbd", "mariadb-server-core")
 INSTALL = Program("mariadb-install-db", "mariadb-server-core")
@@ -147,7 +148,11 @@ class MariaDb(Adapter):
     kind = "mariadb"
     text = "MariaDB, with a server and a data directory of its own for each run"
     programs = (SERVER, INSTALL, CLIENT)
+    protocol = "mysql"
     workloads = SQL_WORKLOADS
+    traits = ServerTraits(
+        asks_huge=re.compile(r"^large[-_]pages(\s*=\s*(1|on|true))?\s*$", re.I | re.M)
+    )
     shaping = SHAPING
     lock_classes = LOCKS
     attachable = AttachedMariaDb()
@@ -211,8 +216,7 @@ class MariaDb(Adapter):
         ]
 
     def _options(self, place: Place, settings: Mapping[str, Any]) -> list[str]:
-        known = self.settings(place.binary)
-        told = {n: known[n].told(v) for n, v in settings.items() if v is not None}
+        told = rendered(self.settings(place.binary), settings)
         return [f"--{name.replace('_', '-')}={text}" for name, text in told.items()]
 
     def url(self, place: Place) -> str:
@@ -238,12 +242,8 @@ class MariaDb(Adapter):
             "WHERE NAME LIKE 'load/%'",
         )
         reported = {row[0]: row[1] for row in variables}
-        known = self.settings(ask.place.binary)
-        found: dict[str, Any] = {}
-        for name, given in {**BASE, **settings}.items():
-            told = reported.get(REPORTED_AS.get(name, name))
-            if given is not None and told is not None and name in known:
-                found[name] = given if known[name].is_same(given, told) else told
+        reported |= {name: reported.get(other) for name, other in REPORTED_AS.items()}
+        found = in_force(self.settings(ask.place.binary), {**BASE, **settings}, reported)
         found["pool_bytes"] = int(reported["innodb_buffer_pool_size"] or 0)
         found["data_format"] = _format({row[0] for row in formats})
         return found

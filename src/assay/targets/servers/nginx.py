@@ -36,6 +36,7 @@ from assay.builds.nginx import FUNCTIONS
 from assay.core.errors import InputError, RunError
 from assay.core.parameters import Parameter, by_name
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
+from assay.targets.servers.framework.load import HTTP
 from assay.targets.servers.nginx_file import SHARED, configuration, parsed
 from assay.targets.servers.nginx_probes import Probes
 
@@ -111,9 +112,10 @@ class Nginx(Adapter):
     kind = "nginx"
     text = "nginx, serving a file or as a reverse proxy before upstreams of Assay's own"
     programs = (Program("nginx", "nginx-light"),)
+    protocol = HTTP
     workloads = ("http-get", "http-proxy")
     loads: Mapping[str, str] = {"http-proxy": "http-get"}
-    moves = True
+    is_movable = True
     orphan_signal = signal.SIGTERM
     """Workers outlive a master that is killed, so it must be told."""
     functions: Mapping[str, tuple[str, ...]] = {"lock_wait": FUNCTIONS}

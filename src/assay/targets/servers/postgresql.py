@@ -27,12 +27,21 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.core.parameters import Parameter, by_name
+from assay.host.traits import ServerTraits
 from assay.linux.pools import lacking_pages
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
 from assay.targets.servers.framework.load import SQL_WORKLOADS
 from assay.targets.servers.postgresql_waits import EVENTS, Sampler
 from assay.targets.servers.sql_attachment import AttachedPostgreSql
-from assay.targets.setting_values import BYTES, MICROSECONDS, ServerSetting, quantity, truth
+from assay.targets.setting_values import (
+    BYTES,
+    MICROSECONDS,
+    ServerSetting,
+    in_force,
+    quantity,
+    rendered,
+    truth,
+)
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 SERVER = Program("postgres", "postgresql", FOLDERS)
@@ -107,7 +116,13 @@ class PostgreSql(Adapter):
     kind = "postgresql"
     text = "PostgreSQL, with a server and a data directory of its own for each run"
     programs = (SERVER, INITDB, CHECKSUMS, CONTROL, CLIENT)
+    protocol = "postgresql"
     workloads = SQL_WORKLOADS
+    traits = ServerTraits(
+        asks_huge=re.compile(r"huge_pages\s*=\s*'?(on|try)"),
+        data_options=("-D", "--pgdata"),
+        configurations=("postgresql.conf", "postgresql.auto.conf"),
+    )
     shaping = SHAPING
     lock_classes = EVENTS
     attachable = AttachedPostgreSql()
@@ -162,9 +177,9 @@ class PostgreSql(Adapter):
         given = {**BASE, **{n: v for n, v in settings.items() if v is not None}}
         for ours in ("data_checksums", WAIT_SAMPLES):
             given.pop(ours, None)
-        known = self.settings(place.binary)
+        told = rendered(self.settings(place.binary), given)
         where = ["-D", str(place.folder / "data"), "-k", str(place.folder)]
-        options = [f"{name}={known[name].told(value)}" for name, value in given.items()]
+        options = [f"{name}={text}" for name, text in told.items()]
         listen = ["-h", "127.0.0.1", "-p", str(place.port)]
         return [str(place.binary), *where, *listen, *(w for o in options for w in ("-c", o))]
 
@@ -181,18 +196,13 @@ class PostgreSql(Adapter):
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         """And one fact: `pool_bytes`."""
         (rows,) = ask("SELECT name, setting, unit FROM pg_settings")
-        reported = {name: _reported(setting, unit) for name, setting, unit in rows}
-        known = self.settings(ask.place.binary)
-        found: dict[str, Any] = {}
-        for name, given in {**BASE, **settings}.items():
-            told = reported.get(name)
-            if given is not None and told is not None and name in known:
-                found[name] = given if known[name].is_same(given, told) else told
+        reported = {name or "": _reported(setting or "", unit) for name, setting, unit in rows}
+        found = in_force(self.settings(ask.place.binary), {**BASE, **settings}, reported)
         if WAIT_SAMPLES in settings:
             found[WAIT_SAMPLES] = settings[WAIT_SAMPLES]  # it is ours, not the server's
         if WAIT_SAMPLING in reported[PRELOADED]:
             ask(f"CREATE EXTENSION IF NOT EXISTS {WAIT_SAMPLING}")
-        found["pool_bytes"] = int(known["shared_buffers"].meaning(reported["shared_buffers"]))
+        found["pool_bytes"] = int(quantity(reported["shared_buffers"], BYTES) or 0)
         return found
 
     def counters(self, ask: Ask) -> dict[str, float]:

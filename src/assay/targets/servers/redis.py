@@ -23,10 +23,12 @@ from assay.core.digest import file_digest
 from assay.core.errors import AssayError, RunError
 from assay.core.parameters import Parameter, by_name
 from assay.core.units import parse_size
+from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import LOOPBACK, Adapter, Ask, Place, Program
 from assay.targets.servers.framework.data import cache
 from assay.targets.servers.framework.process import Process
 from assay.targets.servers.redis_attachment import AttachedRedis
+from assay.targets.setting_values import as_reported
 
 OURS = (
     "bind",
@@ -63,12 +65,16 @@ class Redis(Adapter):
     kind = "redis"
     text = "Redis, in memory; its settings are those of the redis-server that is installed"
     programs = (Program("redis-server", "redis-server"),)
+    protocol = "redis"
     workloads = ("redis-get", "redis-set", "ycsb")
     shaping = frozenset({"appendonly", "appendfilename", "appenddirname", "dbfilename"})
     ping = "PING"
     settle = ("SAVE",)
     attachable = AttachedRedis()
-    moves = True
+    is_movable = True
+    traits = ServerTraits(
+        suffers_thp="forks with copy-on-write: a touched byte copies 2 MiB, and fork takes long"
+    )
 
     def settings(self, binary: Path | None) -> Mapping[str, Parameter]:
         if binary is None:
@@ -123,11 +129,7 @@ class Redis(Adapter):
         if not names:
             return {}
         reported = _pairs(ask(f"CONFIG GET {' '.join(names)}")[0])
-        return {
-            name: given if _is_same(given, reported[name]) else reported[name]
-            for name, given in settings.items()
-            if name in reported
-        }
+        return as_reported(settings, reported, lambda _, given, told: _is_same(given, told))
 
     def counters(self, ask: Ask) -> dict[str, float]:
         """Numbers of INFO that only rise; of each command its calls and microseconds."""

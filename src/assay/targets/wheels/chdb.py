@@ -15,8 +15,8 @@ from typing import Any
 from assay.core.parameters import Parameter
 from assay.targets.servers.framework.adapter import Ask
 from assay.targets.servers.framework.load import ANALYTIC_WORKLOADS
-from assay.targets.setting_values import ServerSetting
-from assay.targets.wheels.wheel import LibraryAdapter, Wheel
+from assay.targets.setting_values import ServerSetting, as_reported
+from assay.targets.wheels.wheel import Wheel, WheelAdapter
 
 BASE: Mapping[str, Any] = MappingProxyType(
     {
@@ -46,7 +46,7 @@ _HELD = "SELECT value FROM system.metrics WHERE metric = 'CompiledExpressionCach
 _PROBE = "EXPLAIN QUERY TREE SELECT sum(number), sum(number + 1), sum(number + 2) FROM numbers(10)"
 
 
-class ChDb(LibraryAdapter):
+class ChDb(WheelAdapter):
     """The adapter."""
 
     kind = "chdb"
@@ -68,18 +68,16 @@ class ChDb(LibraryAdapter):
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         """And a fact: `sums_rewritten`, seen in the tree of a query made for that."""
-        reported, tree = ask(_SETTINGS, _PROBE)
-        values = dict(reported)
+        rows, tree = ask(_SETTINGS, _PROBE)
+        values = {name or "": value or "" for name, value in rows}
         known = self.settings(ask.place.binary)
-        found: dict[str, Any] = {"sums_rewritten": is_rewritten(tree)}
-        for name, given in {**BASE, **settings}.items():
-            if name in ("jit", "rewrite"):
-                found[name] = _level_of(name, values)
-            elif given is not None and name in values:
-                reported = values[name] or ""
-                same = _is_same(known[name], given, reported)
-                found[name] = given if same else reported
-        return found
+        found = as_reported(
+            {**BASE, **settings},
+            values,
+            lambda name, given, reported: _is_same(known[name], given, reported),
+        )
+        ours = {p.name: _level_of(p.name, values) for p in self.compound if p.name in settings}
+        return {"sums_rewritten": is_rewritten(tree), **found, **ours}
 
     def counters(self, ask: Ask) -> dict[str, float]:
         """ClickHouse's own events, and functions compiled since the start (`jit_functions`): they

@@ -15,8 +15,8 @@ from typing import Any
 from assay.core.parameters import Parameter
 from assay.targets.servers.framework.adapter import Ask
 from assay.targets.servers.framework.load import ANALYTIC_WORKLOADS
-from assay.targets.setting_values import ServerSetting
-from assay.targets.wheels.wheel import LibraryAdapter, Wheel
+from assay.targets.setting_values import ServerSetting, as_reported
+from assay.targets.wheels.wheel import Wheel, WheelAdapter
 
 BASE: Mapping[str, Any] = MappingProxyType(
     {
@@ -52,7 +52,7 @@ _PROBE = "EXPLAIN SELECT sum(i), sum(i + 1), sum(i + 2) FROM range(10) t(i)"
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]i?B|bytes|B)", re.IGNORECASE)
 
 
-class DuckDb(LibraryAdapter):
+class DuckDb(WheelAdapter):
     """The adapter."""
 
     kind = "duckdb"
@@ -74,20 +74,19 @@ class DuckDb(LibraryAdapter):
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         """And a fact: `sums_rewritten`, seen in the plan of a query made for that."""
-        reported, plan = ask("SELECT name, value FROM duckdb_settings()", _PROBE)
-        values = dict(reported)
+        rows, plan = ask("SELECT name, value FROM duckdb_settings()", _PROBE)
+        values = {name or "": value for name, value in rows}
         known = self.settings(ask.place.binary)
-        told = self.told(ask.place.binary, settings)
-        found: dict[str, Any] = {"sums_rewritten": is_rewritten(plan)}
-        for name, given in {**BASE, **settings}.items():
-            reported = values.get(name)
-            if name == "rewrite":
-                disabled = _names(values["disabled_optimizers"])
-                found[name] = "off" if REWRITER in disabled else "on"
-            elif given is not None and reported is not None:
-                same = _is_same(known[name], told[name], reported)
-                found[name] = given if same else reported
-        return found
+        rendered = self.told(ask.place.binary, settings)
+        found = as_reported(
+            {**BASE, **settings},
+            values,
+            lambda name, _, reported: _is_same(known[name], rendered[name], reported),
+        )
+        if "rewrite" in settings:
+            disabled = _names(values["disabled_optimizers"])
+            found["rewrite"] = "off" if REWRITER in disabled else "on"
+        return {"sums_rewritten": is_rewritten(plan), **found}
 
     def counters(self, ask: Ask) -> dict[str, float]:
         """None: DuckDB counts nothing over the life of a database."""

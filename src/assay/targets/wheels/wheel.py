@@ -75,7 +75,7 @@ def _features() -> frozenset[str]:
     return frozenset()
 
 
-class LibraryAdapter(Adapter):
+class WheelAdapter(Adapter):
     """What is common to libraries; `programs` is one wheel, and a binary is its folder."""
 
     base: Mapping[str, Any] = MappingProxyType({})
@@ -84,6 +84,7 @@ class LibraryAdapter(Adapter):
     """Settings that say where the data live, and the like: they are Assay's."""
     packages: tuple[str, ...] = ()
     """Distributions whose versions are its version."""
+    protocol = "postgresql"
     ping = "SELECT 1"
 
     @property

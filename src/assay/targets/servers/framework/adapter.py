@@ -2,7 +2,7 @@
 
 An adapter knows one server and no change, no study and no load. It runs nothing
 by itself but short programs that make data or say what settings there are: the
-life of the server is `served.server`'s. Adapters inherit from `Adapter`, of which
+life of the server is `framework.server`'s. Adapters inherit from `Adapter`, of which
 whatever has a body below need not be said again.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.core.parameters import Parameter
+from assay.host.traits import UNKNOWN, ServerTraits
 from assay.native import Rows
 from assay.targets.servers.framework.attachment import Attachable
 
@@ -97,6 +98,8 @@ class Adapter(Protocol):
 
     kind: str
     text: str
+    protocol: str
+    """What the load speaks to it, as in the scheme of an address."""
     programs: tuple[Program, ...]
     """All that are needed; the first is the server."""
     workloads: tuple[str, ...]
@@ -111,10 +114,12 @@ class Adapter(Protocol):
     """What `assay load` calls a workload, where that is another name."""
     lock_classes: tuple[str, ...] = ()
     """What is waited for: members of the families of metrics that `waits` gives."""
-    moves: bool = False
+    is_movable: bool = False
     """Whether it can listen on an address other than loopback's, in a network of its own."""
     attachable: Attachable | None = None
     """What can be done to one that already runs; None if Assay must start it."""
+    traits: ServerTraits = UNKNOWN
+    """What the rules of a host know of it."""
     functions: Mapping[str, tuple[str, ...]] = {}
     """Functions of the executable whose census is evidence, by the role in which witnesses know
     them."""
@@ -212,6 +217,7 @@ class Adapter(Protocol):
 
     def tidy(self, place: Place) -> None:
         """Removes what a server that has ended, however, may leave outside its folder."""
+        return None
 
     def is_fatal(self, log: str) -> str:
         """The line of its log that says why it will never be ready; empty while it may be."""

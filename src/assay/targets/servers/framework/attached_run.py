@@ -139,7 +139,7 @@ def _told(setting: Any, value: object) -> str:
     return str(value)
 
 
-def require_attachable(launch: Launch, adapter: Adapter, protocol: str) -> None:
+def require_attachable(launch: Launch, adapter: Adapter) -> None:
     """InputError for what cannot be had of a server that already runs."""
     attachment = Attachment.of(launch.settings)
     assert attachment is not None, "its target has an address"
@@ -149,7 +149,7 @@ def require_attachable(launch: Launch, adapter: Adapter, protocol: str) -> None:
             f"the {what} of a server that already runs cannot be changed",
             next_step=f"take attach out, and Assay starts a {adapter.kind} of its own",
         )
-    if attachment.target.protocol != protocol:
+    if attachment.target.protocol != adapter.protocol:
         raise InputError(
             f"attach names a server of {attachment.target.protocol}, not of {adapter.kind}",
             next_step=f"write an address of {adapter.kind}, or another kind",

@@ -1,4 +1,4 @@
-"""`assayer load` against a served target: its request, and its result as what was measured."""
+"""`assayer load` against a server: its request, and its result as what was measured."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLIENT = by_name(
         ),
     )
 )
-"""Settings of every served target, beside the server's own."""
+"""Settings of every server, beside its own."""
 CLIENT_NAMES = frozenset(CLIENT)
 
 SQL_WORKLOADS = (

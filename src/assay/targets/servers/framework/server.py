@@ -224,7 +224,7 @@ def _shown(process: Any, watched: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-class ServedServer:
+class ServerRun:
     """One server of a run: a `Server` as the bench knows it."""
 
     def __init__(self, started: Serving, launch: Launch, log: Path) -> None:

@@ -11,12 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from assay import native
-from assay.core.address import parse_url
 from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError, RunError
-from assay.core.parameters import Parameter
+from assay.core.parameters import Parameter, by_name
 from assay.linux.pools import ROOM
-from assay.targets.base import Launch
+from assay.targets.base import Launch, Target
 from assay.targets.servers.framework.adapter import Adapter, Place, Program
 from assay.targets.servers.framework.attached_run import Attached, require_attachable
 from assay.targets.servers.framework.attachment import ATTACH, ATTACH_NAMES, Attachment
@@ -30,21 +29,21 @@ from assay.targets.servers.framework.load import (
     load_request,
 )
 from assay.targets.servers.framework.process import setpriv
-from assay.targets.servers.framework.server import ServedServer, Started
+from assay.targets.servers.framework.server import ServerRun, Started
 
 START_S = 2.0
 """A guess of what a run costs beside its window: copying the data, starting, stopping."""
 
 
-class ServedTarget:
+class ServerTarget(Target):
     """A kind of real server, of which an adapter says what is particular."""
-
-    stand_in: str | None = None
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self.kind, self.text = adapter.kind, adapter.text
         self.workloads, self.lock_classes = adapter.workloads, adapter.lock_classes
+        self.protocol, self.traits = adapter.protocol, adapter.traits
+        self.is_movable, self.attachable = adapter.is_movable, adapter.attachable
         self._versions: dict[tuple[Any, ...], str] = {}
 
     @cached_property
@@ -53,9 +52,18 @@ class ServedTarget:
         found = self.adapter.programs[0].find()
         own = self.adapter.settings(found)
         if not own and found is None:
-            return AnySetting({**CLIENT, **ATTACH})
-        attached = ATTACH if self.adapter.attachable is not None else {}
-        return MappingProxyType({**own, **CLIENT, **attached})
+            return AnySetting(self.listed_settings)
+        return MappingProxyType({**own, **self.listed_settings})
+
+    @property
+    def listed_settings(self) -> Mapping[str, Parameter]:
+        """The client's, those of attaching, and Assay's own."""
+        attached = ATTACH if self.attachable is not None else {}
+        return {**CLIENT, **attached, **by_name(self.adapter.compound)}
+
+    @property
+    def own_settings(self) -> int | None:
+        return None if isinstance(self.settings, AnySetting) else super().own_settings
 
     def missing(self) -> list[Program]:
         """Programs that are not here."""
@@ -90,8 +98,7 @@ class ServedTarget:
                 next_step=f"`assay list targets` says what {self.kind} is here",
             )
         if attachment is not None:
-            protocol = parse_url(self.adapter.url(Place(Path("/"), 1, binary)), {}).protocol
-            require_attachable(launch, self.adapter, protocol)
+            require_attachable(launch, self.adapter)
             attachment.greet()
         lacking = None if attachment else self.adapter.lacks(own)
         if lacking is not None:
@@ -109,15 +116,15 @@ class ServedTarget:
         finally:
             session.stop()
 
-    def start(self, launch: Launch, log: Path) -> ServedServer:
+    def start(self, launch: Launch, log: Path) -> ServerRun:
         binary, own = self._binary(launch), self._own(launch)
         if launch.settings.get("attach") is not None:
             return self._attached(launch, own, log)
         data = self._prepared(launch, binary, own, log)
         started = Started(self.adapter, binary, own, data, log, launch.env, launch.around)
-        return ServedServer(started, launch, log)
+        return ServerRun(started, launch, log)
 
-    def _attached(self, launch: Launch, own: Mapping[str, Any], log: Path) -> ServedServer:
+    def _attached(self, launch: Launch, own: Mapping[str, Any], log: Path) -> ServerRun:
         """The server that already runs, with the data set of this workload."""
         server = self.adapter.attachable
         if server is None:
@@ -125,7 +132,7 @@ class ServedTarget:
         loading = replace(launch, seed=SEED)
         name = f"assay_{key(self.kind, launch.workload, dict(launch.parameters), SEED)[:16]}"
         started = Attached(self.adapter, server, loading, own, log, name)
-        return ServedServer(started, launch, log)
+        return ServerRun(started, launch, log)
 
     def seconds(self, launch: Launch) -> float:
         return launch.warmup_s + launch.window_s + START_S
@@ -180,7 +187,7 @@ class ServedTarget:
         """Fills a folder with the data of a workload: by a server that is stopped in order."""
         adapter = self.adapter
         launch = replace(launch, seed=SEED)
-        if parse_url(adapter.url(Place(folder, 1, binary)), {}).protocol == HTTP:
+        if adapter.protocol == HTTP:
             return
         started = Started(adapter, binary, settings, None, log, {})
         try:

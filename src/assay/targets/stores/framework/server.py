@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay import native
 from assay.core.errors import InputError, MissingError, RunError
@@ -17,20 +17,15 @@ from assay.targets.private_folder import own_folder
 from assay.targets.servers.framework.data import copy
 from assay.targets.servers.framework.load import measured
 from assay.targets.stores.framework.evidence import functions, loaded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from assay.targets.stores.framework.target import StoredTarget
+from assay.targets.stores.framework.library import LibraryInUse
 
 
-class StoredServer:
+class StoreRun:
     """One store of a run: a `Server` as the bench knows it."""
 
-    def __init__(
-        self, target: StoredTarget, launch: Launch, library: Path, data: Path, log: Path
-    ) -> None:
-        self._target, self._launch, self._library, self._log = target, launch, library, log
+    def __init__(self, library: LibraryInUse, launch: Launch, data: Path, log: Path) -> None:
+        self._library, self._launch, self._log = library, launch, log
+        self._kind = library.store.kind
         self._ready: native.Ready | None = None
         self._measured: Measured | None = None
         self._read_back: dict[str, Any] = {}
@@ -39,7 +34,7 @@ class StoredServer:
         self._placement: dict[str, Any] = {}
         self._left = ExitStack()
         try:
-            self._folder, self._watcher = self._left.enter_context(own_folder(target.kind))
+            self._folder, self._watcher = self._left.enter_context(own_folder(self._kind))
             begun = time.monotonic()
             copy(data, self._folder)
             self._times = {"reset_s": time.monotonic() - begun, "start_s": 0.0}
@@ -60,7 +55,7 @@ class StoredServer:
 
     @contextmanager
     def _started(self) -> Iterator[native.Session]:
-        request = self._target.request(self._launch, self._library, "run", self._folder)
+        request = self._library.request(self._launch, "run", self._folder)
         # Its folder is its TMPDIR too: whatever it spills goes with it.
         env = {**environment(self._launch.env), "TMPDIR": str(self._folder)}
         with self._log.open("ab") as log:
@@ -78,17 +73,17 @@ class StoredServer:
             return self._read_back
         message = next((m for m in self._messages if isinstance(m, native.Ready)), None)
         if message is None:
-            raise RunError(f"{self._target.kind} ended before it was ready")
+            raise RunError(f"{self._kind} ended before it was ready")
         self._times["start_s"] = time.monotonic() - self._begun
         self._look()  # the first time its environment may not have been in place
         manifest = message.manifest
         reported = {**manifest["settings"]}
-        wrong = self._target.differing(self._launch, self._library, reported)
+        wrong = self._library.differing(self._launch, reported)
         if wrong:
-            raise RunError(f"{self._target.kind} {wrong[0]}")
+            raise RunError(f"{self._kind} {wrong[0]}")
         given = {n: v for n, v in self._launch.settings.items() if v is not None}
-        self._process["executable"] = loaded(message.pid, self._library, manifest["library"])
-        about = {n: manifest[n] for n in ("version", "records") if n in manifest}
+        self._process["executable"] = loaded(message.pid, self._library.path, manifest["library"])
+        about: dict[str, Any] = {n: manifest[n] for n in ("version", "records") if n in manifest}
         about["library_sha256"] = self._process["executable"]["sha256"]
         self._read_back = {**reported, **given, **about}
         self._ready = message
@@ -99,7 +94,7 @@ class StoredServer:
         try:
             yield from session.messages()
         except (MissingError, InputError) as error:
-            raise RunError(f"{self._target.kind}: {error.message}") from error
+            raise RunError(f"{self._kind}: {error.message}") from error
 
     @property
     def pid(self) -> int | None:
@@ -125,20 +120,20 @@ class StoredServer:
                 case native.Result():
                     result = message
         if result is None or health is None:
-            raise RunError(f"{self._target.kind} ended without a result")
+            raise RunError(f"{self._kind} ended without a result")
         if not result.state.checksum_ok:
             faults = "; ".join(result.state.faults[:3]) or "the state check failed"
             raise RunError(f"the data were wrong after the run: {faults}")
         self._pages = result.memory.model_dump(exclude_none=True)
-        zeros = self._target.store.counted(result.counters)
+        zeros = self._library.store.counted(result.counters)
         self._measured = measured(result, health, intervals, zeros, self._times)
         return self._measured
 
     def evidence(self) -> Mapping[str, Any]:
         assert self._measured is not None, "evidence is shown after the run was measured"
         assert self._ready is not None
-        operations, store = self._measured.operations, self._target.store
-        seen = functions(self._library, store.functions, store.role) if store.functions else []
+        operations, store = self._measured.operations, self._library.store
+        seen = functions(self._library.path, store.functions, store.role) if store.functions else []
         return {
             **self._process,
             "read_back": self._read_back,

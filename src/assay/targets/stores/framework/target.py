@@ -8,24 +8,23 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from assay import native
 from assay.builds import RECIPES
 from assay.core.errors import InputError, MissingError
 from assay.core.parameters import Parameter, by_name
-from assay.targets.base import Launch
+from assay.targets.base import Launch, Target
 from assay.targets.native.parts import HARNESS_SETTINGS
 from assay.targets.servers.framework.data import key, load_data, prepared
-from assay.targets.servers.framework.target import SEED, AnySetting
+from assay.targets.servers.framework.load import SEED
+from assay.targets.servers.framework.target import AnySetting
+from assay.targets.stores.framework.library import HARNESS, LibraryInUse
 from assay.targets.stores.framework.library_facts import known
-from assay.targets.stores.framework.server import StoredServer
+from assay.targets.stores.framework.server import StoreRun
 from assay.targets.stores.framework.store import Store, find
 
 INSTALLED = "installed"
 """The library that the system has."""
-HARNESS = frozenset({"library", *(p.name for p in HARNESS_SETTINGS)})
-
 START_S = 0.4
 COPY_S_PER_BYTE = 1.5e-9
 """Guesses of what a run costs beside its window, used only to foresee a study's length."""
@@ -36,11 +35,9 @@ def _made(recipe: str, arm: str) -> Path:
     return RECIPES[recipe].make(arm).path
 
 
-class StoredTarget:
+class StoreTarget(Target):
     """A kind of store, of which `store` says what is particular."""
 
-    stand_in: str | None = None
-    lock_classes: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ("ycsb",)
 
     def __init__(self, store: Store) -> None:
@@ -48,7 +45,7 @@ class StoredTarget:
         self.kind, self.text = store.kind, store.text
 
     @property
-    def ours(self) -> Mapping[str, Parameter]:
+    def listed_settings(self) -> Mapping[str, Parameter]:
         """Settings that are no library's own."""
         return by_name((*self.store.ours, *self._harness()))
 
@@ -65,8 +62,12 @@ class StoredTarget:
         library = find(self.store)
         if library is None:
             given = {n: self.store.setting(n, str(v)) for n, v in self.store.given.items()}
-            return AnySetting({**given, **self.ours})
-        return MappingProxyType(self._settings_of(library))
+            return AnySetting({**given, **self.listed_settings})
+        return MappingProxyType(self._opened(library).settings())
+
+    @property
+    def own_settings(self) -> int | None:
+        return None if isinstance(self.settings, AnySetting) else super().own_settings
 
     def found(self) -> str:
         """For a list: the version that is here, or the one command that gets it."""
@@ -82,7 +83,7 @@ class StoredTarget:
         if lacking is not None:
             message, next_step = lacking
             raise MissingError(message, next_step=next_step)
-        request = self.request(launch, library, "run", Path(tempfile.gettempdir()))
+        request = self._opened(library).request(launch, "run", Path(tempfile.gettempdir()))
         session = native.Session("store", {**request, "check_only": True})
         try:
             for _ in session.messages():
@@ -90,10 +91,10 @@ class StoredTarget:
         finally:
             session.stop()
 
-    def start(self, launch: Launch, log: Path) -> StoredServer:
+    def start(self, launch: Launch, log: Path) -> StoreRun:
         library = self.library(launch)
         data = self._prepared(launch, library, log)
-        return StoredServer(self, launch, library, data, log)
+        return StoreRun(self._opened(library), launch, data, log)
 
     def seconds(self, launch: Launch) -> float:
         volume = 1
@@ -121,46 +122,11 @@ class StoredTarget:
             raise InputError(f"library: {word} is not a file", next_step=self._harness()[0].text)
         return path
 
-    def request(self, launch: Launch, library: Path, action: str, folder: Path) -> dict[str, Any]:
-        """The protocol's request; `folder` is the data's."""
-        known_here = self._settings_of(library)
-        settings = {n: v for n, v in launch.settings.items() if v is not None}
-        settings.pop("library", None)
-        threads, pin = settings.pop("threads", 2), settings.pop("pin", True)
-        return {
-            "store": self.kind,
-            "library": str(library),
-            "path": str(folder),
-            "action": action,
-            "settings": {n: self.store.told(known_here[n], v) for n, v in settings.items()},
-            "workload": {"kind": launch.workload, **launch.parameters},
-            "threads": threads,
-            "pin": pin,
-            "seed": launch.seed,
-            "warmup_ms": round(launch.warmup_s * 1000),
-            "window_ms": round(launch.window_s * 1000),
-            "interval_ms": round(launch.interval_s * 1000),
-        }
-
-    def differing(self, launch: Launch, library: Path, reported: Mapping[str, Any]) -> list[str]:
-        """Settings that were given and are not in force, each with both values."""
-        wrong, known_here = [], self._settings_of(library)
-        for name, given in launch.settings.items():
-            if given is None or name in HARNESS:
-                continue
-            if name not in reported:
-                wrong.append(f"does not report {name}, set to {given!r}")
-            elif not self.store.is_same(known_here[name], given, reported[name]):
-                wrong.append(f"has {name} = {reported[name]!r} in force, but was given {given!r}")
-        return wrong
-
-    def _settings_of(self, library: Path) -> dict[str, Parameter]:
-        options = known(self.kind, library).options
-        own = {name: self.store.setting(name, text) for name, text in options.items()}
-        return {**own, **self.ours}
+    def _opened(self, library: Path) -> LibraryInUse:
+        return LibraryInUse(self.store, library, self.listed_settings)
 
     def _refuse_unknown(self, launch: Launch, library: Path) -> None:
-        has = self._settings_of(library)
+        has = self._opened(library).settings()
         unknown = [n for n, v in launch.settings.items() if v is not None and n not in has]
         if unknown:
             raise InputError(
@@ -181,5 +147,5 @@ class StoredTarget:
 
     def _make(self, folder: Path, launch: Launch, library: Path, log: Path) -> None:
         """Fills a folder with the data of a workload."""
-        request = self.request(launch, library, "prepare", folder)
+        request = self._opened(library).request(launch, "prepare", folder)
         load_data("store", request, log)

@@ -16,9 +16,9 @@ from assay.targets.servers.framework import server as server_module
 from assay.targets.servers.framework.adapter import Program
 from assay.targets.servers.framework.data import cache, copy, key, prepared
 from assay.targets.servers.framework.process import Process, free_port
-from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.redis import Redis
-from served_kit import launch, left_in, own_folders, redis, servers_in, wait_for
+from server_kit import launch, left_in, own_folders, redis, servers_in, wait_for
 
 __all__ = ["own_folders"]
 
@@ -200,7 +200,7 @@ def test_a_taken_port_is_tried_again_and_then_said(
 
 def test_a_missing_program_is_named_with_the_command_that_gets_it(tmp_path: Path) -> None:
     """By `check`, by `start`, and in the list."""
-    target = ServedTarget(Absent())
+    target = ServerTarget(Absent())
     for act in (target.check, lambda made: target.start(made, tmp_path / "log")):
         with pytest.raises(MissingError, match=r"redis-server-of-nobody is not here") as caught:
             act(launch())
@@ -210,7 +210,7 @@ def test_a_missing_program_is_named_with_the_command_that_gets_it(tmp_path: Path
 
 def test_a_study_of_a_server_that_is_not_here_can_be_read_and_checked() -> None:
     """Any plausible setting is accepted until somebody looks; an implausible one is not."""
-    targets = {"redis": ServedTarget(Absent())}
+    targets = {"redis": ServerTarget(Absent())}
     study = read("s", STUDY.format(setting="of-another-version"), Path("."), targets=targets)
     assert study.cases[0].settings["maxmemory"] == "80mb"
     with pytest.raises(StudyError, match="has no setting 'Of Nobody'"):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assay.targets import TARGETS, Launch
-from assay.targets.servers.framework.target import ServedTarget
+from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.redis import Redis
 from assay.workloads import WORKLOADS
 
@@ -72,7 +72,7 @@ def launch(workload: str = "redis-get", parameters: Mapping[str, Any] | None = N
     return Launch(settings, workload, whole, 3, 0.05, 0.3, interval_s=0.15)
 
 
-def redis() -> ServedTarget:
+def redis() -> ServerTarget:
     """The target of the registry."""
     return TARGETS["redis"]
 

@@ -18,8 +18,8 @@ from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError, RunError
 from assay.targets.native.embedded import process_evidence
 from assay.targets.servers.framework.target import AnySetting
-from assay.targets.stores.framework import server as stored_server
-from served_kit import left_in, own_folders
+from assay.targets.stores.framework import server as store_run
+from server_kit import left_in, own_folders
 from store_kit import Pretended, shared_library
 
 __all__ = ["own_folders"]
@@ -76,7 +76,7 @@ def test_an_environment_that_was_looked_at_too_early_is_looked_at_again(
         looks.append(pid)
         return process_evidence(pid, watched if len(looks) > 1 else ())
 
-    monkeypatch.setattr(stored_server, "process_evidence", look)
+    monkeypatch.setattr(store_run, "process_evidence", look)
     launch = replace(pretended.launch(), env={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"})
     _, _, evidence = run(pretended, launch, tmp_path / "log")
     assert evidence["environ"] == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"}
@@ -263,7 +263,7 @@ def test_without_the_library_a_study_can_be_read_and_the_list_has_the_command(
 
 def test_a_setting_is_what_its_default_looks_like(pretended: Pretended) -> None:
     """Whole numbers take sizes, flags take flags; anything else is a text."""
-    settings = pretended.target._settings_of(pretended.library)
+    settings = pretended.target._opened(pretended.library).settings()
     assert settings["block_size"].read("64MiB") == "64MiB"
     assert settings["depth"].read(-5) == -5
     assert settings["paranoid"].read(True) is True
@@ -276,9 +276,9 @@ KILLED = """
 import sys, time
 from dataclasses import replace
 from pathlib import Path
-from store_kit import Shelf, stored_launch
-from assay.targets.stores.framework.target import StoredTarget
-server = StoredTarget(Shelf()).start(stored_launch(library=sys.argv[1]), Path(sys.argv[2]))
+from store_kit import Shelf, store_launch
+from assay.targets.stores.framework.target import StoreTarget
+server = StoreTarget(Shelf()).start(store_launch(library=sys.argv[1]), Path(sys.argv[2]))
 server.read_back()
 print(server._session.process.pid, flush=True)
 time.sleep(60)
