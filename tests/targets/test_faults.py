@@ -453,7 +453,7 @@ with own_folder("redis") as (made, _):
 
 INTERRUPTED = """
 import os, sys
-from assay.targets import owned
+from assay.targets import private_folder as owned
 
 def interrupted_at(line):
     left = line
