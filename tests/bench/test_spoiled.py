@@ -162,7 +162,7 @@ def test_whoever_watches_may_end_a_study_that_its_budget_cannot_carry(
     (sentence, capped), *rest = asked
     assert capped
     assert not rest
-    assert "pair noise, 5 % needs about" in sentence
+    assert "; a 5 % effect needs about" in sentence
     assert "your budget of" in sentence
     assert len([r for r in bundle.runs() if r.status == "ok"]) == 24
     assert bundle.verdicts().stopped == "you stopped it"

@@ -10,7 +10,7 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, InputError
 from assay.core.parameters import nearest
 from assay.explain import explain
-from assay.record import Bundle, RunRecord
+from assay.record import Bundle, counted_runs
 from assay.report import profile_lines, sysmon_lines, verdict_lines
 
 
@@ -29,7 +29,7 @@ def command(
     """
     opened = Bundle.open(bundle)
     if sysmon:
-        tell(sysmon_lines(opened.plan, valid_runs(opened), _arm(opened, arm)))
+        tell(sysmon_lines(opened.plan, counted_runs(opened), _arm(opened, arm)))
         return None
     verdicts = opened.verdicts()
     if json:
@@ -38,11 +38,6 @@ def command(
         tell(verdict_lines(verdicts, opened.plan, explain(opened)))
         tell(profile_lines(opened, verdicts))
     return None
-
-
-def valid_runs(bundle: Bundle) -> list[RunRecord]:
-    """The runs that count."""
-    return [run for run in bundle.runs() if run.status == "ok"]
 
 
 def _arm(bundle: Bundle, name: str | None) -> str | None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
     from assay.record.replay import Replay, Step
     from assay.record.run import RunRecord, WitnessRecord
-    from assay.record.verification import differences, replayed, verdicts_of
+    from assay.record.verification import counted_runs, differences, replayed, verdicts_of
 
 __getattr__, __dir__ = lazily(
     __name__,
@@ -19,7 +19,7 @@ __getattr__, __dir__ = lazily(
     profile="ProfiledFunction ProfiledStack RunProfile",
     replay="Replay Step",
     run="RunRecord WitnessRecord",
-    verification="differences replayed verdicts_of",
+    verification="counted_runs differences replayed verdicts_of",
 )
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Step",
     "WitnessRecord",
     "counted_blocks",
+    "counted_runs",
     "counting",
     "differences",
     "replayed",

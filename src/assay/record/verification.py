@@ -7,7 +7,9 @@ from typing import Any
 
 from assay.core.errors import AlteredError
 from assay.record.bundle import Bundle
+from assay.record.observations import counting
 from assay.record.replay import Replay
+from assay.record.run import RunRecord
 from assay.verdict.rows import Verdicts
 from assay.verdict.summary import summarise
 
@@ -26,6 +28,13 @@ def verdicts_of(replay: Replay) -> Verdicts:
     return summarise(
         replay.plan, replay.ruling, len(replay.blocks), statuses, replay.stopped, replay.extensions
     )
+
+
+def counted_runs(bundle: Bundle) -> list[RunRecord]:
+    """The runs that the verdicts of a bundle are made of, or would be if it ended here."""
+    if bundle.has_verdicts:
+        return counting(bundle.runs(), bundle.verdicts().blocks)
+    return counting(bundle.runs(), len(replayed(bundle).blocks))
 
 
 def differences(bundle: Bundle) -> list[str]:

@@ -1,7 +1,7 @@
 """What locks, transactions and CPUs did in each arm, in the columns of a DBA's system monitor.
 
 SAP ASE's sp_sysmon prints per second, per transaction, count and share of a total; so
-does this, over all valid runs of an arm together. The shares mean: waits of grabs
+does this, over all runs of an arm that count. The shares mean: waits of grabs
 (contention), causes of all aborts, spins nothing (spins per wait stand beside).
 """
 
@@ -30,11 +30,14 @@ WIDTHS = (34, 13, 13, 14, 11)
 
 @dataclass
 class Totals:
-    """The valid runs of one arm added up. Times in seconds."""
+    """The runs of one arm that count, added up. Times in seconds.
+
+    `cpu_s` is the server's; None where a run does not know it.
+    """
 
     runs: int = 0
     window_s: float = 0.0
-    cpu_s: float = 0.0
+    cpu_s: float | None = 0.0
     busy_s: float = 0.0
     available_s: float = 0.0
     operations: int = 0
@@ -45,7 +48,11 @@ class Totals:
         self.runs += 1
         self.window_s += run.window_s
         self.operations += run.operations
-        self.cpu_s += sum(t["cpu_s"] for t in run.threads)
+        cost_ns = run.metrics.get("cpu_per_operation")
+        if cost_ns is None:
+            self.cpu_s = None
+        elif self.cpu_s is not None:
+            self.cpu_s += cost_ns * run.operations / 1e9
         self.busy_s += sum(c["busy"] for c in run.cpus) * run.window_s
         self.available_s += len(run.cpus) * run.window_s
         for name, count in run.counters.items():
@@ -76,7 +83,8 @@ def _printout(case: str, arm: str, total: Totals) -> Iterator[str]:
     yield _line("", "per sec", "per xact", "count", "% of total")
     yield _line(*("-" * (width - 2) for width in WIDTHS))
     yield _counted("Committed xacts", total.operations, total, per_xact=False)
-    yield _line("Xacts per CPU-second", "n/a", "n/a", _rate(total.operations, total.cpu_s), "n/a")
+    each = _rate(total.operations, total.cpu_s or 0.0)
+    yield _line("Xacts per CPU-second", "n/a", "n/a", each, "n/a")
     busy = total.busy_s / total.available_s if total.available_s else 0.0
     yield _line("CPU busy", "n/a", "n/a", "n/a", f"{busy:.1%}")
     for lock, title in LOCK_CLASSES.items():
@@ -89,7 +97,7 @@ def _lock(lock: str, title: str, total: Totals) -> Iterator[str]:
     grabs = total.counters.get(f"grabs.{lock}", 0)
     if not grabs:
         return
-    waits, spins = total.counters[f"waits.{lock}"], total.counters[f"spins.{lock}"]
+    waits, spins = total.counters.get(f"waits.{lock}", 0), total.counters.get(f"spins.{lock}", 0)
     yield f"{title}"
     yield _counted("  Grabs", grabs, total)
     yield _counted("  Waits (contention)", waits, total, share=waits / grabs)

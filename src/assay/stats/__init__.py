@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from assay.stats.decision import Decision, Verdict, decide
     from assay.stats.rule import Rule, Strength, Word
-    from assay.stats.sample_size import Plan, plan_blocks
+    from assay.stats.sample_size import Sizing, plan_blocks
     from assay.stats.secondary import suggest
     from assay.stats.sequence import Judgement, judge, judge_once
     from assay.stats.warnings import Code, Doubt
@@ -30,7 +30,7 @@ __getattr__, __dir__ = lazily(
     warnings="Code Doubt",
     contrast="Contrast change interaction main_effect series simple_effect step",
     decision="Decision Verdict decide",
-    sample_size="Plan plan_blocks",
+    sample_size="Sizing plan_blocks",
     rule="Rule Strength Word",
     secondary="suggest",
     sequence="Judgement judge judge_once",
@@ -42,8 +42,8 @@ __all__ = [
     "Decision",
     "Doubt",
     "Judgement",
-    "Plan",
     "Rule",
+    "Sizing",
     "Strength",
     "Verdict",
     "Word",

@@ -36,12 +36,15 @@ from assay.stats.boundary import looks, nominal_levels
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.rule import Rule, percent
 
+DISTURBED = 0.5
+"""Pair noise from which on a sentence speaks of a factor and of a disturbed machine; a guess."""
+
 PILOT_BLOCKS = STANDARD.first_look
 _HALF_NORMAL_SD = 0.6028  # standard deviation of |Z|, sqrt(1 - 2/pi)
 
 
 @dataclass(frozen=True)
-class Plan:
+class Sizing:
     """What a study will cost and what it can see.
 
     blocks              planned blocks, pilot included, after the cap
@@ -75,7 +78,7 @@ class Plan:
 
         smallest, margin = self.needed_for_smallest, self.needed_for_margin
         text = (
-            f"with {percent(self.worst)} pair noise, {percent(self.smallest)} needs about "
+            f"{self._noise()}; a {percent(self.smallest)} effect needs about "
             f"{smallest} blocks{time(smallest)}"
         )
         if margin > smallest:
@@ -84,8 +87,15 @@ class Plan:
             return f"{text}; {self.blocks} are planned"
         return f"{text}; your budget of {self.blocks} blocks can see {percent(self.visible)}"
 
+    def _noise(self) -> str:
+        """The noise and what it means; a large one says that the machine is disturbed."""
+        text = f"pair noise {percent(self.worst)}: two runs of the same arm differ by "
+        if self.worst < DISTURBED:
+            return f"{text}about {percent(self.worst)}"
+        return f"{text}a factor of {1 + self.worst:.2g}, so the machine is disturbed"
 
-def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | None) -> Plan:
+
+def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | None) -> Sizing:
     """Size a study from its pilot.
 
     `series`: contrast name -> its log contrasts of the first 8 complete blocks (at least one
@@ -104,7 +114,7 @@ def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | No
     wanted = max(for_smallest, for_margin, least_blocks(rule, family))
     pilot = max(len(values) for values in series.values())
     blocks = wanted if cap is None else max(min(wanted, cap), pilot)
-    return Plan(
+    return Sizing(
         blocks=blocks,
         noise={name: math.expm1(noise) for name, noise in noise_log.items()},
         needed_for_smallest=for_smallest,

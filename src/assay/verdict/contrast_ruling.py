@@ -15,8 +15,7 @@ from assay.plan import SENTINEL, Plan
 from assay.stats import boundary
 from assay.stats.contrast import Contrast, series
 from assay.stats.rule import Rule, Word
-from assay.stats.sample_size import Plan as Size
-from assay.stats.sample_size import plan_blocks
+from assay.stats.sample_size import Sizing, plan_blocks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
@@ -43,7 +42,7 @@ class Ruling:
     """
 
     rows: list[Row]
-    size: Size | None
+    size: Sizing | None
     live: frozenset[tuple[str, str]]
     finished: bool
     warnings: list[str]
@@ -137,7 +136,7 @@ def _all_series(task: Task, name: str) -> dict[Key, Values]:
     }
 
 
-def _size(task: Task, values: dict[Key, Values]) -> Size | None:
+def _size(task: Task, values: dict[Key, Values]) -> Sizing | None:
     """The study's size from its first blocks; None while a contrast has no value at all."""
     pilot = {
         f"{case}/{name}": [c for b, c in found if b < task.sizing_blocks]
@@ -152,7 +151,7 @@ def _size(task: Task, values: dict[Key, Values]) -> Size | None:
     return plan_blocks(known, task.rule, min(cap, most))
 
 
-def _judge(task: Task, values: dict[Key, Values], size: Size | None) -> dict[Key, Judgement]:
+def _judge(task: Task, values: dict[Key, Values], size: Sizing | None) -> dict[Key, Judgement]:
     named = {f"{case}/{name}": found for (case, name), found in values.items()}
     done = len(task.blocks)
     if size is None:
@@ -286,7 +285,7 @@ class _Field:
         return self.table, self.arms, self.schedule, self.planned, self.alpha, self.done
 
 
-def _field(task: Task, size: Size) -> _Field:
+def _field(task: Task, size: Sizing) -> _Field:
     """All arms that are asked about, on the blocks done.
 
     Where arms leave for other reasons than being beaten, only the blocks that all of them have:
