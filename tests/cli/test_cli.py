@@ -168,7 +168,7 @@ def test_a_study_with_auto_runs_its_pilot_first(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(text.replace('"10s"', '"40s"'))
     done = loosely("run", "s.toml", "--out", "b", "--seed", "3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "pilot of 6 runs: steady after" in done.stderr
+    assert "pilot of 6 runs: stationary after" in done.stderr
     plan = Bundle.open(tmp_path / "b").plan
     assert plan.pilot is not None
     assert plan.warmup_s == plan.pilot.warmup_s

@@ -109,7 +109,7 @@ def test_a_sampler_that_was_killed_says_so() -> None:
     counting = Counting(Asked(("vm",), (), {}), None)
     counting.mark()
     counting._session.process.kill()
-    with pytest.raises(RunError, match="counting beside the run failed"):
+    with pytest.raises(RunError, match="counting during the run failed"):
         counting.finish()
     counting.stop()
 

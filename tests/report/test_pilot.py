@@ -60,10 +60,10 @@ def test_the_table_tells_what_was_seen_and_ends_with_lines_to_paste() -> None:
         "6 runs without warm-up, the last ones of 2.0 s in intervals of 5 ms; none of them counts",
         "",
         "engine/ycsb",
-        "arm        steady after             noise inside 720 ms  between runs",
+        "arm        stationary after         noise inside 720 ms  between runs",
         "baseline   25 ms, 0 ms, 100 ms      0.50 %               1.0 %",
         "cache      200 ms, 150 ms, 175 ms   0.50 %               1.0 %",
-        "in pairs inside a block: 0.50 % inside, 0.50 % between runs; beside the window a run "
+        "in pairs inside a block: 0.50 % inside, 0.50 % between runs; besides the window a run "
         "takes 700 ms: cheapest window 710 ms",
         "",
         'warmup = "300ms"',
@@ -82,7 +82,7 @@ def test_a_pilot_that_was_too_short_says_so() -> None:
 
 def test_the_sentence_names_what_was_chosen() -> None:
     """And when the slowest run became steady."""
-    steady = "pilot of 6 runs: steady after 200 ms at the latest"
+    steady = "pilot of 6 runs: stationary after 200 ms at the latest"
     assert pilot_sentence(seen()) == f"{steady}; warm-up 300 ms, window 720 ms"
     only = seen().model_copy(update={"chosen": ["window"]})
     assert "warm-up" not in pilot_sentence(only)
@@ -103,7 +103,7 @@ def test_plain_lines_show_progress_with_the_time_left(warming: FakeTarget, study
     lines = out.getvalue().splitlines()
     assert lines[0] == "pilot: 0 of 9 runs, about 18 s left"
     assert lines[-2].startswith("pilot: 9 of 9 runs")
-    assert lines[-1].startswith("pilot of 9 runs: steady after")
+    assert lines[-1].startswith("pilot of 9 runs: stationary after")
     assert len(lines) <= 11
 
 

@@ -47,7 +47,7 @@ def _hint(name: str) -> tuple[Expected, ...]:
 ENGINE_CHANGES = (
     part(
         "engine.spin_hint",
-        "instruction executed between two looks at a held lock",
+        "instruction executed between two polls of a held lock",
         BOTH,
         "hint",
         {h: h for h in ("none", *HINTS)},
@@ -297,7 +297,7 @@ ENGINE_CHANGES = (
     ),
     number(
         "engine.hint_ns",
-        "nanoseconds of hints between two looks at a held lock, calibrated at start",
+        "nanoseconds of hints between two polls of a held lock, calibrated at start",
         BOTH,
         "hint_ns",
         off=0,
@@ -309,7 +309,7 @@ ENGINE_CHANGES = (
     ),
     number(
         "engine.hint_repeats",
-        "hints between two looks at a held lock: a count, whatever one costs (MariaDB on Arm: 200)",
+        "hints between two polls of a held lock: a count, whatever one costs (MariaDB on Arm: 200)",
         BOTH,
         "hint_repeats",
         off=1,

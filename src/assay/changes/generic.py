@@ -19,7 +19,7 @@ from assay.core.terms import Effort
 GENERIC = {
     "setting": "any setting of the target, by its own name; a level may be a table of settings",
     "env": "an environment variable of the server; a level left out means unset",
-    "binary": "another build or version of the server, told apart by its contents; of a library "
+    "binary": "another build or version of the server, recognised by its contents; of a library "
     "in a Python wheel, the folder that `pip install --target` filled",
     "host": "a value of the kernel's, by key of sysctl or path; a level may be a table of values",
     "command": "anything with an apply, an undo and a witness command",

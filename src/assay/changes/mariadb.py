@@ -41,7 +41,7 @@ MARIADB_CHANGES = (
     ),
     number(
         "mariadb.spin_wait_delay",
-        "longest delay between two looks at a held latch, in units of 16 pauses on x86-64",
+        "longest delay between two polls of a held latch, in units of 16 pauses on x86-64",
         MARIADB,
         "innodb_spin_wait_delay",
         off=4,
@@ -51,7 +51,7 @@ MARIADB_CHANGES = (
     ),
     number(
         "mariadb.sync_spin_loops",
-        "looks at a held latch before a waiter gives up its CPU; 0 does not spin",
+        "polls of a held latch before a waiter gives up its CPU; 0 does not spin",
         MARIADB,
         "innodb_sync_spin_loops",
         off=30,

@@ -148,7 +148,7 @@ MICRO_CHANGES = (
     ),
     part(
         "micro.simd",
-        "who writes the vector code: nobody, the compiler, a person, a translating header",
+        "how the vector code is made: none, by the compiler, by hand, by a translating header",
         MICRO,
         "simd",
         {k: k for k in SIMD},

@@ -159,8 +159,8 @@ POSTGRESQL_CHANGES = (
     ),
     Change(
         "postgresql.wait_sampling",
-        "who looks at what statements wait for: nobody, Assay ten times a second, or the extension "
-        "pg_wait_sampling a hundred times: what looking costs",
+        "how waits of statements are sampled: not at all, by Assay ten times a second, or by the "
+        "extension pg_wait_sampling a hundred times: what sampling costs",
         POSTGRESQL,
         {
             "off": Level("off", Application({"wait_samples": 0})),

@@ -168,7 +168,7 @@ ROCKSDB_CHANGES = (
     ),
     part(
         "rocksdb.data_block_hash_index",
-        "a hash table in each block beside its binary search; the data are made for each level",
+        "a hash table in each block, besides binary search; the data are made for each level",
         ROCKSDB,
         "data_block_index_type",
         {"off": "kDataBlockBinarySearch", "on": "kDataBlockBinaryAndHash"},

@@ -38,7 +38,7 @@ def size(
     root: Path = ROOT_OPTION,
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
-    """Count the huge pages a server needs, beside what this machine has.
+    """Count the huge pages a server needs, against what this machine has.
 
     Other servers' figures go to --bytes; SAP ASE's: max memory, in pages of 2 KiB.
 

@@ -84,7 +84,9 @@ def _machine(paths: list[Path], for_host: bool) -> tuple[list[Path], Machine | N
         )
     rest = [path for path in paths if path not in saved]
     if not rest:
-        raise InputError("there is nothing to inspect", next_step="name a file beside the host")
+        raise InputError(
+            "there is nothing to inspect", next_step="name a file together with the host"
+        )
     if saved:
         return rest, saved_machine(saved[0])
     from assay.host import host_facts

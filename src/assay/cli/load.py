@@ -68,7 +68,7 @@ def command(
     """Put load on a server and say what it did, and whether the client was the limit.
 
     Latencies count from when a request was meant to be sent; the service time, from
-    when it was sent, stands beside them.
+    when it was sent, is printed too.
 
     Example: assay load redis-get --to redis://127.0.0.1:6379 --connections 50 --rate 20000
     """

@@ -73,7 +73,7 @@ _ALL = (
         "op/J",
         "higher",
         False,
-        "operations for the energy of the processor's packages, whoever used it",
+        "operations for the energy of the processor's packages, for all processes",
     ),
     Metric("instructions_per_cycle", "", "higher", False, "instructions per cycle of the server"),
     Metric(

@@ -70,7 +70,7 @@ class Profiling:
         late = self._reader.is_alive()
         self._session.stop(PATIENCE_S)
         if late:
-            raise RunError(f"sampling beside the run failed: naming took over {NAMING_S:.0f} s")
+            raise RunError(f"sampling during the run failed: naming took over {NAMING_S:.0f} s")
         if self._reader.error is not None:
             raise failed("sampling", self._reader.error)
         result = self._reader.heard[-1]

@@ -134,7 +134,7 @@ class Counting:
 
 def failed(what: str, error: Exception) -> RunError:
     """The error of a run whose sampler ended by itself."""
-    return RunError(f"{what} beside the run failed: {getattr(error, 'message', error)}")
+    return RunError(f"{what} during the run failed: {getattr(error, 'message', error)}")
 
 
 def counted(

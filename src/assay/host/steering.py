@@ -91,7 +91,7 @@ def _receivers(level: str, tree: Tree, device: str, queues: list[str]) -> list[l
         left = [c for c in share if c not in (serving or share[:1])]
         if not left:
             raise MissingError(
-                f"{queue}: of its share of the CPUs ({as_list(share)}) none is left beside those "
+                f"{queue}: of its share of the CPUs ({as_list(share)}) none is left besides those "
                 "that serve interrupts",
                 next_step="give the device fewer queues than half of the CPUs, or name CPUs",
             )

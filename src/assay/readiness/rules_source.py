@@ -95,7 +95,7 @@ RULES = (
         "x86-64 is built for newer processors than aarch64 is, or without a way back",
         "cms-sw/cmsdist#7582; facebookincubator/velox#17727",
         "ydb-lse",
-        "-march=armv8-a+crc beside -msse4.2; leave outline atomics on",
+        "-march=armv8-a+crc next to -msse4.2; leave outline atomics on",
     ),
     Rule(
         "S11",

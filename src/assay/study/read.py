@@ -168,7 +168,7 @@ class _Reader:
     def case_sections(self, file: StudyFile) -> list[tuple[document.Path, CaseSection]]:
         single = file.target is not None or file.workload is not None
         if single and file.case:
-            self.wrong(("case",), "[[case]] stands beside [target] or [workload]", "keep one form")
+            self.wrong(("case",), "[[case]] excludes [target] or [workload]", "keep one form")
             return []
         if file.case:
             return [(("case", i), c) for i, c in enumerate(file.case)]

@@ -8,13 +8,15 @@ from assay.core.units import format_duration, format_percent
 from assay.plan import PilotedCase, PlannedPilot
 from assay.report.text import Line
 
+AFTER = "stationary after"
+
 
 def pilot_sentence(found: PlannedPilot) -> str:
     """What a pilot found, and what it could not see."""
     chosen = {"warmup": f"warm-up {format_duration(found.warmup_s)}"}
     chosen["window"] = f"window {format_duration(found.window_s)}"
     said = ", ".join(chosen[name] for name in ("warmup", "window") if name in found.chosen)
-    steady = f"steady after {format_duration(found.last_cut_s)} at the latest"
+    steady = f"stationary after {format_duration(found.last_cut_s)} at the latest"
     sentence = f"pilot of {found.runs} runs: {steady}; {said}"
     return f"{sentence}; {found.doubt}" if found.doubt else sentence
 
@@ -42,13 +44,13 @@ def _case(case: PilotedCase, found: PlannedPilot) -> list[Line]:
     count = max(1.0, found.window_s / found.interval_s)
     inside = f"inside {format_duration(found.window_s)}"
     width = max(len(a.arm) for a in case.arms)
-    steady = [", ".join(format_duration(c) for c in a.cuts_s) for a in case.arms]
-    wide = max(map(len, ("steady after", *steady)))
+    settled = [", ".join(format_duration(c) for c in a.cuts_s) for a in case.arms]
+    wide = max(map(len, (AFTER, *settled)))
     lines = [
         Line(case.case, "bold"),
-        Line(f"{'arm':{width}}   {'steady after':{wide}}   noise {inside:14} between runs", "dim"),
+        Line(f"{'arm':{width}}   {AFTER:{wide}}   noise {inside:14} between runs", "dim"),
     ]
-    for arm, cuts in zip(case.arms, steady, strict=True):
+    for arm, cuts in zip(case.arms, settled, strict=True):
         noise = _deviation(arm.inside_variance / count)
         between = _deviation(arm.between_variance)
         lines.append(Line(f"{arm.arm:{width}}   {cuts:{wide}}   {noise:20} {between}"))
@@ -57,7 +59,7 @@ def _case(case: PilotedCase, found: PlannedPilot) -> list[Line]:
         *lines,
         Line(
             f"in pairs inside a block: {_deviation(case.inside_variance / count)} inside, "
-            f"{_deviation(case.between_variance)} between runs; beside the window a run takes "
+            f"{_deviation(case.between_variance)} between runs; besides the window a run takes "
             f"{format_duration(case.overhead_s + found.warmup_s)}: cheapest window {cheapest}"
         ),
     ]

@@ -64,7 +64,7 @@ def _bare_delay(at: Context) -> Iterator[Finding]:
         for sites in by_function(delays):
             counts = sorted({int(s.facts["constant"]) for s in sites if s.facts.get("constant")})
             told = f" down from {', '.join(map(str, counts))}" if counts else ""
-            where = "beside an atomic operation" if near else "with no atomic operation near"
+            where = "together with an atomic operation" if near else "with no atomic operation near"
             yield found_at(
                 "B06",
                 image,

@@ -69,7 +69,7 @@ MICRO = EmbeddedTarget(
             Parameter(
                 "alignment",
                 "choice",
-                "where loads of eight bytes lie: on a multiple of eight, beside it, across two "
+                "where loads of eight bytes lie: on a multiple of eight, off it, across two "
                 "cache lines, across two pages",
                 "aligned",
                 ("aligned", "within-line", "across-line", "across-page"),

@@ -8,7 +8,7 @@ LOCK_SETTINGS = (
     Parameter(
         "hint",
         "choice",
-        "instruction between two looks at a held lock",
+        "instruction between two polls of a held lock",
         "none",
         ("none", "nop", "pause", "double-pause", "yield", "isb", "sb", "wfe", "wfet"),
     ),

@@ -46,8 +46,8 @@ OURS = (
     Parameter(
         "statistics",
         "choice",
-        "what RocksDB counts; all includes the time its mutex is waited for, which costs two looks "
-        "at the clock; not every library can be told a level but the default",
+        "what RocksDB counts; all includes the time its mutex is waited for, which costs two reads "
+        "of the clock; not every library accepts another level than the default",
         "except-detailed-timers",
         (
             "off",
