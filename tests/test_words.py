@@ -137,7 +137,7 @@ def test_what_is_allowed_is_still_there(name: str, count: int) -> None:
 def test_a_retired_word_would_be_seen() -> None:
     """In a message, in an f-string, in a help text; a name is none."""
     code = (
-        '"""Beside."""\ndef command():\n    """Told apart."""\n    x = f"a {1} doubt"\n'
+        '"""Beside."""\ndef command():\n    """Told apart."""\n    x = f"a {1} real doubt"\n'
         '    y = "fragile"\n    z = "not steady"\n'
     )
     shown = "\n".join(_strings(ast.parse(code), helps=True))
