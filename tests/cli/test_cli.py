@@ -200,6 +200,20 @@ def test_everything_can_be_listed_for_people_and_programs(what: str) -> None:
     shown = assay("list", what).stdout
     assert entries
     assert all(entry["name"] in shown for entry in entries)
+    assert max(map(len, shown.splitlines())) <= 100
+    of_one = assay("list", what, entries[0]["name"])
+    assert of_one.stdout.startswith(entries[0]["name"])
+    assert max(map(len, of_one.stdout.splitlines())) <= 100
+    assert json.loads(assay("list", what, entries[0]["name"], "--json").stdout) == entries[:1]
+
+
+def test_one_thing_of_a_list_is_shown_with_all_that_is_known_of_it() -> None:
+    """The settings of a target stand under its name, and not in the list of all."""
+    assert "hint_repeats:" not in assay("list", "targets").stdout
+    assert "hint_repeats:" in assay("list", "targets", "engine").stdout
+    unknown = assay("list", "targets", "engin")
+    assert unknown.returncode == 2
+    assert "'engin' is not one of the targets; did you mean 'engine'?" in unknown.stderr
 
 
 def test_host_show_says_what_cannot_be_done_here() -> None:
