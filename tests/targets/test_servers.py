@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.cache import cache
 from assay.core.errors import MissingError, RunError, StudyError
 from assay.study import read
 from assay.targets.servers.framework import server as server_module
 from assay.targets.servers.framework.adapter import Program
-from assay.targets.servers.framework.data import cache, copy, key, prepared
+from assay.targets.servers.framework.data import copy, key
 from assay.targets.servers.framework.process import Process, free_port
 from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.redis import Redis
@@ -249,7 +250,7 @@ def test_a_full_disk_stops_with_what_to_do_and_leaves_nothing_half(
         with pytest.raises(MissingError, match="No space left") as caught:
             redis().start(launch(), whole)
         assert "make room" in caught.value.next_step
-    assert list((cache() / "data").iterdir()) == []
+    assert [p.name for p in cache("data").iterdir()] == [".turn"]
     redis().start(launch(), whole).stop()
     (tmp_path / "bin" / "cp").rename(tmp_path / "cp")
     (tmp_path / "bin").rmdir()
@@ -257,33 +258,7 @@ def test_a_full_disk_stops_with_what_to_do_and_leaves_nothing_half(
         full_disk(tmp_path, patched)
         with pytest.raises(MissingError, match="No space left"):
             redis().start(launch(), whole)
-    assert len(list((cache() / "data").iterdir())) == 1
-
-
-def test_data_that_could_not_be_made_are_not_there() -> None:
-    """Neither under their name nor beside it; the next one makes them."""
-
-    def fails(folder: Path) -> None:
-        (folder / "half").write_text("x")
-        raise RunError("no")
-
-    with pytest.raises(RunError):
-        prepared("name", fails)
-    assert list((cache() / "data").iterdir()) == []
-    done = prepared("name", lambda folder: (folder / "whole").write_text("y"))
-    assert (done / "whole").read_text() == "y"
-    assert prepared("name", fails) == done
-
-
-def test_what_a_killed_process_was_making_is_removed() -> None:
-    """And what a living one is making is not."""
-    folder = cache() / "data"
-    gone_pid = subprocess.Popen(["true"])
-    gone_pid.wait()
-    for owner in (gone_pid.pid, os.getppid()):
-        (folder / f".other.{owner}").mkdir(parents=True)
-    prepared("name", lambda made: None)
-    assert [p.name for p in folder.iterdir() if p.name[0] == "."] == [f".other.{os.getppid()}"]
+    assert len(list(cache("data").glob("[!.]*"))) == 1
 
 
 def test_a_name_depends_on_every_part_and_on_their_order() -> None:

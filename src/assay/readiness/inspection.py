@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assay.core.cache import scratch
 from assay.core.errors import InputError
 from assay.readiness import binary
 from assay.readiness.ask import survey
@@ -64,8 +62,8 @@ def inspect(
     paths: Sequence[Path], against: Sequence[Path] = (), machine: Machine | None = None
 ) -> Inspection:
     """Inspect files, folders and packages; `against` are the same for x86-64."""
-    with _folder() as scratch, _folder() as other:
-        inputs = gather(paths, scratch)
+    with scratch("inspect") as own, scratch("inspect") as other:
+        inputs = gather(paths, own)
         found = Inspection(refused=list(inputs.refused))
         images = _images(inputs, found.refused)
         twins = _twins(against, other, found.refused)
@@ -81,15 +79,6 @@ def inspect(
             seen = [about for _, about in images]
             found.not_judged = binary.not_judged(seen, bool(twins), machine)
         return found
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="assay-inspect-"))
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def _images(inputs: Inputs, refused: list[Refused]) -> list[tuple[Binary, Image]]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.core.cache import ROOM
 from assay.core.errors import MissingError
 
-ROOM = "make room there, or let XDG_CACHE_HOME and TMPDIR point to another disk"
 _WATCH = """pid=
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then

@@ -19,13 +19,13 @@ from types import MappingProxyType
 from typing import Any
 
 from assay import native
+from assay.core.cache import cache
 from assay.core.digest import file_digest
 from assay.core.errors import AssayError, RunError
 from assay.core.parameters import Parameter, by_name
 from assay.core.units import parse_size
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import LOOPBACK, Adapter, Ask, Place, Program
-from assay.targets.servers.framework.data import cache
 from assay.targets.servers.framework.process import Process
 from assay.targets.servers.redis_attachment import AttachedRedis
 from assay.targets.setting_values import as_reported
@@ -157,7 +157,7 @@ REDIS = Redis()
 @lru_cache(maxsize=8)
 def _known(binary: Path, modified_ns: int) -> Mapping[str, str]:
     """Every setting and its default: kept by the digest of the executable."""
-    kept = cache() / "settings" / f"redis-{file_digest(binary)}.json"
+    kept = cache("settings") / f"redis-{file_digest(binary)}.json"
     try:
         return json.loads(kept.read_text())
     except (OSError, ValueError):

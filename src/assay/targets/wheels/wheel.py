@@ -20,11 +20,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from assay.core.cache import cache
 from assay.core.digest import canonical, digest
 from assay.core.errors import MissingError, RunError
 from assay.core.parameters import Parameter, by_name
 from assay.targets.servers.framework.adapter import Adapter, Place, Program
-from assay.targets.servers.framework.data import cache
 from assay.targets.setting_values import ServerSetting, truth
 
 SERVE = Path(__file__).with_name("serve.py")
@@ -198,7 +198,7 @@ def _described(kind: str, library: Path, folder: Path) -> list[dict[str, Any]]:
 @lru_cache(maxsize=8)
 def _asked(kind: str, folder: Path, identity: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Asked once of each library, and kept: it takes a process that loads all of it."""
-    kept = cache() / "settings" / f"{kind}-{digest(canonical(list(identity)))[:32]}.json"
+    kept = cache("settings") / f"{kind}-{digest(canonical(list(identity)))[:32]}.json"
     try:
         return json.loads(kept.read_text())
     except (OSError, ValueError):

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from assay import native
 from assay.core.address import Target, parse_url
+from assay.core.cache import no_room
 from assay.core.errors import AssayError, InputError, MissingError, RunError
 from assay.linux import procfs, smaps
 from assay.linux.placement import placement
@@ -23,7 +24,7 @@ from assay.targets.client_health import health_of
 from assay.targets.native.embedded import environment, process_evidence
 from assay.targets.private_folder import own_folder
 from assay.targets.servers.framework.adapter import Adapter, Place, Watch
-from assay.targets.servers.framework.data import copy, is_full, no_room
+from assay.targets.servers.framework.data import copy, is_full
 from assay.targets.servers.framework.load import CLIENT_NAMES, load_request, measured, unanswered
 from assay.targets.servers.framework.process import Process, free_port, give, needed_user, run_as
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assay import native
+from assay.core.cache import cache, keep
 from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError, RunError
 from assay.core.parameters import Parameter, by_name
@@ -19,7 +20,7 @@ from assay.targets.base import Launch, Target
 from assay.targets.servers.framework.adapter import Adapter, Place, Program
 from assay.targets.servers.framework.attached_run import Attached, require_attachable
 from assay.targets.servers.framework.attachment import ATTACH, ATTACH_NAMES, Attachment
-from assay.targets.servers.framework.data import copy, key, load_data, prepared
+from assay.targets.servers.framework.data import copy, key, load_data
 from assay.targets.servers.framework.load import (
     CHECKOUT,
     CLIENT,
@@ -179,7 +180,10 @@ class ServerTarget(Target):
         name = key(self.kind, version, shaping, launch.workload, parameters, SEED)
         known = self.adapter.settings(binary)
         defaults = {n: p.default for n, p in known.items() if p.default is not None}
-        return prepared(name, lambda f: self._make(f, launch, binary, {**defaults, **shaping}, log))
+        return keep(
+            cache("data") / name,
+            lambda f: self._make(f, launch, binary, {**defaults, **shaping}, log),
+        )
 
     def _make(
         self, folder: Path, launch: Launch, binary: Path, settings: Mapping[str, Any], log: Path

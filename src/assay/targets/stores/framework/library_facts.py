@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from assay import native
+from assay.core.cache import cache
 from assay.core.digest import file_digest
-from assay.targets.servers.framework.data import cache
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def known(kind: str, library: Path) -> Known:
 
 @lru_cache(maxsize=16)
 def _known(kind: str, library: Path, modified_ns: int, size: int) -> Known:
-    kept = cache() / "settings" / f"{kind}-{file_digest(library)}.json"
+    kept = cache("settings") / f"{kind}-{file_digest(library)}.json"
     try:
         return Known(**json.loads(kept.read_text()))
     except (OSError, ValueError, TypeError):

@@ -11,11 +11,12 @@ from types import MappingProxyType
 
 from assay import native
 from assay.builds import RECIPES
+from assay.core.cache import cache, keep
 from assay.core.errors import InputError, MissingError
 from assay.core.parameters import Parameter, by_name
 from assay.targets.base import Launch, Target
 from assay.targets.native.parts import HARNESS_SETTINGS
-from assay.targets.servers.framework.data import key, load_data, prepared
+from assay.targets.servers.framework.data import key, load_data
 from assay.targets.servers.framework.load import SEED
 from assay.targets.servers.framework.target import AnySetting
 from assay.targets.stores.framework.library import HARNESS, LibraryInUse
@@ -143,7 +144,7 @@ class StoreTarget(Target):
         version, parameters = known(self.kind, library).version, dict(launch.parameters)
         name = key(self.kind, version, shaping, launch.workload, parameters, SEED)
         whole = replace(launch, seed=SEED, settings=shaping)
-        return prepared(name, lambda folder: self._make(folder, whole, library, log))
+        return keep(cache("data") / name, lambda folder: self._make(folder, whole, library, log))
 
     def _make(self, folder: Path, launch: Launch, library: Path, log: Path) -> None:
         """Fills a folder with the data of a workload."""
