@@ -53,7 +53,11 @@ class FakeClock:
         self.now = 0.0
 
     def clocks(self) -> Clocks:
-        return Clocks(lambda: self.now, lambda: f"2026-01-01T00:00:{self.now:06.3f}")
+        return Clocks(
+            lambda: self.now,
+            lambda: f"2026-01-01T00:00:{self.now:06.3f}",
+            lambda waiting: waiting(0.3, 0.5, 60.0),
+        )
 
 
 Effect = Callable[[Mapping[str, Any], Mapping[str, Any]], float]

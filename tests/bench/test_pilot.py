@@ -59,7 +59,7 @@ class Telling(Silent):
     def piloted(self, found) -> None:
         self.found.append(found)
 
-    def waiting(self, limit_s: float) -> None:
+    def waiting(self, foreign_cpus: float, spent_s: float, limit_s: float) -> None:
         self.waits += 1
 
 

@@ -24,7 +24,7 @@ from assay.changes import Application, applied_values
 from assay.core.errors import AssayError, RunError
 from assay.core.metrics import COUNTED, metric
 from assay.counters import Asked
-from assay.host import wait_until_quiet
+from assay.host import Waiting, wait_until_quiet
 from assay.host.transaction import HostTree
 from assay.plan import PlannedProfile, workload_seed
 from assay.record import RunProfile, RunRecord, Step, WitnessRecord
@@ -36,12 +36,12 @@ from assay.targets import Launch, Measured, OnInterval, Server, Target
 class Clocks:
     """Where time comes from: a fake makes the whole pipeline exact and instant.
 
-    `settle` waits for a quiet machine, before a void block is run again.
+    `settle` waits for a quiet machine, before a void block is run again, and tells while it waits.
     """
 
     monotonic: Callable[[], float]
     wall: Callable[[], str]
-    settle: Callable[[], object] = lambda: None
+    settle: Callable[[Waiting], object] = lambda waiting: None
 
 
 SETTLE_S = 60.0
@@ -50,7 +50,7 @@ SETTLE_S = 60.0
 REAL = Clocks(
     time.monotonic,
     lambda: datetime.now(UTC).isoformat(timespec="milliseconds"),
-    lambda: wait_until_quiet(FOREIGN_CPUS, SETTLE_S),
+    lambda waiting: wait_until_quiet(FOREIGN_CPUS, SETTLE_S, waiting),
 )
 
 

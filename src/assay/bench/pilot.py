@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from assay.bench.commands import CommandJournal, pending, undo_commands
 from assay.bench.environment import surrounded
 from assay.bench.guard import void_reason
-from assay.bench.life import REAL, SETTLE_S, Clocks, started
+from assay.bench.life import REAL, Clocks, started
 from assay.bench.preflight import fit
 from assay.bench.progress import Silent, Watcher
 from assay.core.errors import BundleError, InputError, RunError, VoidError
@@ -252,8 +252,7 @@ class _Pilot:
                     latencies_per_s=latencies / measured.window_s,
                 )
             reasons.append(reason)
-            self.watcher.waiting(SETTLE_S)
-            self.clocks.settle()
+            self.clocks.settle(self.watcher.waiting)
         raise self.given_up(slot, f"was disturbed {len(reasons)} times: {reasons[-1]}")
 
     def given_up(self, slot: Slot, why: str) -> VoidError:

@@ -31,8 +31,9 @@ class Watcher(Protocol):
         """A run ended and is on disk."""
         ...
 
-    def waiting(self, limit_s: float) -> None:
-        """A block was void: waiting for a quiet machine, `limit_s` at most."""
+    def waiting(self, foreign_cpus: float, spent_s: float, limit_s: float) -> None:
+        """A block was void, and others take so many CPUs: told again and again, until the machine
+        is quiet or `limit_s` are over."""
         ...
 
     def sized(self, sentence: str, capped: bool) -> bool:
@@ -58,7 +59,7 @@ class Silent:
 
     def ran(self, record: RunRecord, replay: Replay) -> None: ...
 
-    def waiting(self, limit_s: float) -> None: ...
+    def waiting(self, foreign_cpus: float, spent_s: float, limit_s: float) -> None: ...
 
     def sized(self, sentence: str, capped: bool) -> bool:
         return True

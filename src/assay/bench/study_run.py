@@ -16,7 +16,7 @@ from typing import Any
 from assay.bench.builds import as_planned, require_same_servers, servers_of
 from assay.bench.commands import CommandJournal, undo_commands
 from assay.bench.host_values import HOST
-from assay.bench.life import REAL, SETTLE_S, Clocks, Job, Stopped, live
+from assay.bench.life import REAL, Clocks, Job, Stopped, live
 from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
 from assay.bench.profiling import planned_profile
@@ -174,8 +174,7 @@ class _Runner:
             stop_if_asked()
             self.watcher.running(step, 0, 0.0)
             if step.attempt and step.slot == 0:
-                self.watcher.waiting(SETTLE_S)
-                self.clocks.settle()
+                self.clocks.settle(self.watcher.waiting)
             record = self._one(step)
             sized = self.replay.ruling.size is not None
             self.replay.add(record)

@@ -1,4 +1,4 @@
-"""Waiting for a quiet machine: used before a block that was void is run again.
+"""Work of others on this machine, and waiting until it is over.
 
 Nothing of ours runs while this looks, so all busy time belongs to others.
 """
@@ -7,17 +7,29 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 STAT = Path("/proc/stat")
 
 
-def wait_until_quiet(limit_cpus: float, patience_s: float, sample_s: float = 0.5) -> bool:
-    """Wait until other processes take less than `limit_cpus`; False when patience ran out."""
-    end = time.monotonic() + patience_s
-    while busy_cpus(sample_s) > limit_cpus:
-        if time.monotonic() >= end:
+Waiting = Callable[[float, float, float], None]
+"""Told while a run waits: CPUs that others take, seconds waited so far, seconds at most."""
+
+
+def wait_until_quiet(
+    limit_cpus: float, patience_s: float, waiting: Waiting, sample_s: float = 0.5
+) -> bool:
+    """Wait until other processes take less than `limit_cpus`; False when patience ran out.
+
+    `waiting` is told after each sample that was too busy, and never on a quiet machine.
+    """
+    began = time.monotonic()
+    while (busy := busy_cpus(sample_s)) > limit_cpus:
+        spent_s = time.monotonic() - began
+        if spent_s >= patience_s:
             return False
+        waiting(busy, spent_s, patience_s)
     return True
 
 

@@ -46,6 +46,10 @@ def planned_blocks(replay: Replay) -> int:
     return max(8, min(int(replay.plan.runs_budget_s / block_s), len(replay.plan.schedule)))
 
 
+def _waiting(foreign_cpus: float, time: str) -> str:
+    return f"waiting for a quiet machine: other work takes {foreign_cpus:.1f} CPUs; {time}"
+
+
 class Plain:
     """One line per finished block and per verdict: for logs and pipes."""
 
@@ -53,6 +57,7 @@ class Plain:
         self.out = out
         self.blocks = 0
         self.tenth = -1
+        self.waits = False
 
     def say(self, text: str) -> None:
         self.out.write(text + "\n")
@@ -77,7 +82,8 @@ class Plain:
         if replay.records:
             self.say(f"going on after {len(replay.records)} runs, {self.blocks} blocks")
 
-    def running(self, step: Step, operations: int, spent_s: float) -> None: ...
+    def running(self, step: Step, operations: int, spent_s: float) -> None:
+        self.waits = False
 
     def ran(self, record: RunRecord, replay: Replay) -> None:
         if record.status != "ok":
@@ -91,8 +97,10 @@ class Plain:
         said = ", ".join(decided) or "nothing decided yet"
         self.say(f"block {self.blocks}: {said}; at most {left} left")
 
-    def waiting(self, limit_s: float) -> None:
-        self.say(f"waiting for a quiet machine, {format_duration(limit_s)} at most")
+    def waiting(self, foreign_cpus: float, spent_s: float, limit_s: float) -> None:
+        if not self.waits:
+            self.waits = True
+            self.say(_waiting(foreign_cpus, f"{format_duration(limit_s)} at most"))
 
     def sized(self, sentence: str, capped: bool) -> bool:
         self.say(sentence)
@@ -151,9 +159,10 @@ class Terminal:
             text = f"{record.title()} {record.status}: {record.reason}"
             self.console.print(Text(text, style="yellow"))
 
-    def waiting(self, limit_s: float) -> None:
+    def waiting(self, foreign_cpus: float, spent_s: float, limit_s: float) -> None:
         self.rate = 0.0
-        self.pause = f"waiting for a quiet machine, {format_duration(limit_s)} at most"
+        time = f"{format_duration(spent_s)} of at most {format_duration(limit_s)}"
+        self.pause = _waiting(foreign_cpus, time)
         self.bar.update(self.task, description=self.pause)
 
     def sized(self, sentence: str, capped: bool) -> bool:

@@ -1,0 +1,23 @@
+"""What other work on this machine means for a study, said before its first run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console
+
+from assay.bench.guard import FOREIGN_CPUS
+from assay.host import busy_cpus
+
+SAMPLE_S = 0.5
+
+
+def say_disturbance(console: Console, busy: Callable[[float], float] = busy_cpus) -> None:
+    """One line where others take more CPUs than a run may be measured beside."""
+    found = busy(SAMPLE_S)
+    if found > FOREIGN_CPUS:
+        console.print(
+            f"this machine is disturbed: other work takes {found:.1f} CPUs; a run that it disturbs "
+            "is void, and waits for a quiet machine before it is made again",
+            style="yellow",
+        )
