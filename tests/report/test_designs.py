@@ -177,7 +177,7 @@ class TestTerminal:
         said = text(samples.bundle("slow-runs")).split("Rare slow runs (leads, no verdicts)")[1]
         assert "padding   suggests worse    share +25.0 points [+" in said
         assert "of 40 runs were more than 10 % slower" in said
-        assert "not told from the baseline: hint" in said
+        assert "no detectable difference from the baseline: hint" in said
 
     def test_a_sentinel_told_apart_is_said_once_and_first(self, samples: Made) -> None:
         """Every verdict is invalid, and nothing is led to either."""

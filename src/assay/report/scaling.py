@@ -25,7 +25,7 @@ from assay.verdict.rows import Bounded, Row, ScalingRow, Verdicts
 
 BESIDE = (
     "More contention can go with more throughput: a configuration whose single thread got faster "
-    "spends a larger share of its time waiting. Read both beside the throughput, never instead."
+    "spends a larger share of its time waiting. Read both together with the throughput."
 )
 CURVE_POINTS = 80
 LOGARITHMIC_FROM = 24

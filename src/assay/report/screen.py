@@ -38,9 +38,9 @@ def _roman(number: int) -> str:
 def next_text(screen: ScreenRow) -> str:
     """What became of the screen."""
     if not screen.shortlist:
-        return "Nothing was handed on, so nothing is confirmed."
+        return "The shortlist is empty, so nothing is confirmed."
     return (
-        f"Handed on, best first: {listed(screen.shortlist)}. Verdicts on them are from fresh runs."
+        f"Shortlist, best first: {listed(screen.shortlist)}. Verdicts on them are from fresh runs."
     )
 
 
@@ -64,7 +64,7 @@ def _interval(effect: EffectRow) -> str:
 
 
 def screen_lines(plan: Plan, verdicts: Verdicts) -> list[Line]:
-    """What it ran, what it suggests, what it cannot tell apart, and what it handed on."""
+    """What it ran, what it suggests, what it cannot separate, and its shortlist."""
     screen = verdicts.screen
     if screen is None:
         return []

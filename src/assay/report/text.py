@@ -211,7 +211,7 @@ def _slow(verdicts: Verdicts, plan: Plan) -> list[Line]:
         lines.append(Line(f"{name:{width}}   {reading(row):15}   {size}"))
         lines.append(Line(f"    why      {row.reason}"))
     if quiet:
-        lines.append(Line(f"not told from the baseline: {few(quiet)}", "dim"))
+        lines.append(Line(f"no detectable difference from the baseline: {few(quiet)}", "dim"))
     return [*lines, Line("")]
 
 
