@@ -13,6 +13,7 @@ RESULTS = {
     "facts": native.Facts,
     "census": native.Census,
     "census-images": native.Surveyed,
+    "object": native.Surveyed,
     "profile": native.Profiled,
     "sample": native.Sampled,
     "serve": native.Served,
@@ -35,7 +36,7 @@ def test_captured_output_is_read_whole(example: Path) -> None:
 def test_there_is_an_example_of_every_verb() -> None:
     """And of an error."""
     names = {p.stem for p in EXAMPLES.glob("*.jsonl")}
-    verbs = {"engine", "micro-lock", "micro-crc32c", "load", "serve", "facts", "census"}
+    verbs = {"engine", "micro-lock", "micro-crc32c", "load", "serve", "facts", "census", "object"}
     verbs |= {
         "profile",
         "sample",

@@ -1,8 +1,9 @@
-//! What must hold of the survey of a file, whatever its bytes: it ends, never panics, says the same
-//! counts with and without sites, and lists no more than there can be.
+//! What must hold of the survey and of the description of a file, whatever its bytes: they end, never
+//! panic and list no more than there can be, and the counts are the same with and without sites.
 //!
 //! Apart from the codecs' checks: the test `odd` of `assay-disasm` includes this file alone.
 
+use assay_disasm::description::{Asked, Described, Listed, describe_bytes};
 use assay_disasm::survey::report::{Found, Image, MOST_SITES};
 use assay_disasm::survey::survey_bytes;
 
@@ -14,6 +15,7 @@ const KINDS: usize = 16;
 /// # Panics
 /// When something does not hold.
 pub fn check(input: &[u8]) {
+    is_described(input);
     let (with, without) = (found(input, true), found(input, false));
     assert_eq!(with.len(), without.len());
     for pair in with.iter().zip(&without) {
@@ -40,6 +42,23 @@ fn found(input: &[u8], with_sites: bool) -> Vec<Found> {
             Ok(())
         });
     all
+}
+
+/// Names that stand in many files, so that there is something to find.
+fn is_described(input: &[u8]) {
+    let asked = Asked {
+        symbols: vec!["main".to_owned(), "f".to_owned()],
+        functions: Some(Listed::All),
+        references: vec![("f".to_owned(), "counter".to_owned())],
+    };
+    let Ok(()) = describe_bytes::<std::convert::Infallible>("input", input, &asked, &mut |it| {
+        if let Described::Object(object) = it {
+            let names = object.functions.unwrap_or_default();
+            assert!(names.iter().map(String::len).sum::<usize>() <= 4 * input.len());
+            assert!(object.references.len() <= 100 * input.len());
+        }
+        Ok(())
+    });
 }
 
 fn is_possible(image: &Image, bytes: usize) {

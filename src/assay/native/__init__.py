@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         Made,
         Memory,
         Message,
+        ObjectFile,
+        ObjectReference,
+        ObjectSymbol,
         Phase,
         Profiled,
         ProfiledFunction,
@@ -80,9 +83,10 @@ __getattr__, __dir__ = lazily(
         "Abilities Ability Answers Census Checked Clock Contention CpuShare DataState "
         "Facts Failure Function Health HintCost HitsTable Htm HugePool ImageCensus "
         "ImageCoverage ImageFacts ImageHelper ImageHints ImageSite Interval KindResult "
-        "LoadResult Loading Made Memory Message Phase Profiled ProfiledFunction "
-        "ProfiledStack Ran Ready Refused RefusedFile Result Rows Sample Sampled Served "
-        "ServerUsage Serving State StoreOptions Surveyed Thp ThreadResult"
+        "LoadResult Loading Made Memory Message ObjectFile ObjectReference ObjectSymbol "
+        "Phase Profiled ProfiledFunction ProfiledStack Ran Ready Refused RefusedFile Result "
+        "Rows Sample Sampled Served ServerUsage Serving State StoreOptions Surveyed Thp "
+        "ThreadResult"
     ),
     process="NAME find_assayer",
     session="Session as_error ask ask_server census facts parse survey surveyed",
@@ -120,6 +124,9 @@ __all__ = [
     "Made",
     "Memory",
     "Message",
+    "ObjectFile",
+    "ObjectReference",
+    "ObjectSymbol",
     "Phase",
     "Profiled",
     "ProfiledFunction",

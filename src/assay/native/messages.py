@@ -375,6 +375,45 @@ class ImageCensus(Message):
     exports_hints: dict[str, ImageHints]
 
 
+class ObjectSymbol(Message):
+    """A definition: a link-time address, and its place in the file if it is there."""
+
+    name: str
+    kind: Literal["function", "indirect-function", "variable", "other"]
+    address: int
+    bytes: int
+    offset: int | None
+    exported: bool
+
+
+class ObjectReference(Message):
+    """An instruction that refers to a variable: link-time address, and place in the file."""
+
+    function: str
+    symbol: str
+    address: int
+    offset: int | None
+
+
+class ObjectFile(Message):
+    """What an ELF file, or a member of a static library, says of itself."""
+
+    path: str
+    member: str | None
+    arch: Literal["aarch64", "x86_64"]
+    kind: Literal["executable", "shared", "relocatable"]
+    build_id: str | None
+    interpreter: str | None
+    soname: str | None
+    needed: list[str]
+    stripped: bool
+    compilers: list[str]
+    symbols: list[ObjectSymbol]
+    functions: list[str] | None
+    references: list[ObjectReference]
+    missing: list[str]
+
+
 class RefusedFile(Message):
     """A file, or a member of a library, that is no ELF image that can be surveyed."""
 

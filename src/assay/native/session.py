@@ -24,6 +24,7 @@ from assay.native.messages import (
     Interval,
     Loading,
     Message,
+    ObjectFile,
     Phase,
     Profiled,
     Ready,
@@ -52,6 +53,7 @@ _TYPES: dict[str, type[Message]] = {
     "health": Health,
     "error": Failure,
     "census": ImageCensus,
+    "object": ObjectFile,
     "refused": RefusedFile,
 }
 
@@ -100,6 +102,7 @@ class Session:
             "census": Census,
             "facts": Facts,
             "hits": HitsTable,
+            "object": Surveyed,
             "profile": Profiled,
             "sample": Sampled,
             "serve": Served,

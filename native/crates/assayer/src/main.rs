@@ -53,6 +53,8 @@ enum Verb {
     Facts,
     /// Count the instructions of functions in an executable.
     Census,
+    /// Say what ELF files are, and where their symbols are.
+    Object,
 }
 
 fn main() -> ExitCode {
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Verb::Profile => verbs::profile::run(request, &mut output),
         Verb::Facts => verbs::facts::run(request, &mut output),
         Verb::Census => verbs::census::run(request, &mut output),
+        Verb::Object => verbs::object::run(request, &mut output),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -186,7 +186,27 @@ fn small() -> Vec<(&'static str, Vec<u8>)> {
         ("crc", library(CRC)),
         ("x86", library_of(&x86, 62)),
         ("archive", originals_once()[2].clone()),
+        ("symbols", with_symbols(62, &[0x8B, 5, 0, 0, 1, 0, 0xC3])),
+        ("symbols-aarch64", with_symbols(183, &[0, 0, 0, 0x90, 1, 0, 0x40, 0xB9])),
     ]
+}
+
+/// A file with names in both tables, a function that may refer to a variable, and a dynamic table.
+fn with_symbols(machine: u16, text: &[u8]) -> Vec<u8> {
+    use support::elf::{BSS, Elf, FUNCTION, OBJECT, START, symbol};
+    let length = text.len() as u64;
+    Elf {
+        machine,
+        text,
+        interpreter: Some("/lib/ld.so"),
+        needed: &["libc.so.6"],
+        soname: Some("lib.so"),
+        comment: b"GCC\0",
+        symbols: &[symbol("f", FUNCTION, START, length), symbol("counter", OBJECT, BSS, 4)],
+        exported: &[symbol("main", FUNCTION, START, length)],
+        ..Elf::default()
+    }
+    .bytes()
 }
 
 fn corpus() -> PathBuf {

@@ -474,6 +474,29 @@
 //! writable sections; `needed`: libraries; `more`: further counts by name (barriers by domain, `bti`,
 //! `pac`, `cntvct`, `dsb`, `ldapr`); `cut` `{KIND: all}`: kinds with more sites than are listed.
 //!
+//! # Verb `object`: what ELF files say of themselves
+//!
+//! ```json
+//! {"paths": ["/usr/sbin/nginx"], "symbols": ["ngx_cycle"], "functions": null|"all"|"exported",
+//!  "references": [{"function": "ngx_shmtx_lock", "symbol": "ngx_ncpu"}]}
+//! ```
+//!
+//! The same files as `census`, and as there one message for each image or refusal, in order: `object`,
+//! or `refused` `{"path", "member", "why"}`; at the end `result` `{"images", "refused"}`. A file is read
+//! into memory (2 GiB at most), so that one that is cut meanwhile is a broken file. An `object` has
+//!
+//! * `path`, `member`, `arch`, `kind`, `build_id`, `stripped` as of `census`; `interpreter` and `soname`
+//!   (or null); `needed`: libraries by name; `compilers`: the different texts of `.comment`, 100 at most.
+//! * `symbols` `[{"name", "kind", "address", "bytes", "offset", "exported"}]`: definitions of the names
+//!   that were asked for, as the symbol tables have them (100 at most of one name). `kind`: `function`,
+//!   `indirect-function`, `variable` or `other`; `address` is link-time, in relocatable files within its
+//!   section; `offset` is the place in the file (null if it is not there, as of a variable that begins as
+//!   0): where a uprobe is set. `missing`: names that nothing is defined by.
+//! * `functions`: names of all functions that have one, or of those that other files may call, each once,
+//!   in order; null if not asked for.
+//! * `references` `[{"function", "symbol", "address", "offset"}]`: the instructions of the function that
+//!   read, write or take the address of the variable, in order; none where either has no symbol.
+//!
 //! # A worked example
 //!
 //! ```text
@@ -484,8 +507,8 @@
 //! "pause":1,...,"xchg_mem":1}}],"missing":[]}}
 //! ```
 //!
-//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `sample`, `profile`, `facts` and `census`
-//! is in `examples/protocol/`, and a test reads it with types of its own.
+//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `sample`, `profile`, `facts`, `census`
+//! and `object` is in `examples/protocol/`, and a test reads it with types of its own.
 
 pub mod request;
 pub mod response;

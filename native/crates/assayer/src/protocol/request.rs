@@ -105,6 +105,7 @@ macro_rules! with_schedule {
 
 mod load;
 mod micro;
+mod object;
 mod profile;
 mod sample;
 mod serve;
@@ -112,6 +113,7 @@ mod store;
 
 pub use load::*;
 pub use micro::*;
+pub use object::*;
 pub use profile::*;
 pub use sample::*;
 pub use serve::*;

@@ -8,6 +8,7 @@ mod hint;
 pub mod hits;
 pub mod load;
 pub mod micro;
+pub mod object;
 pub mod profile;
 pub mod sample;
 pub mod serve;

@@ -101,6 +101,45 @@ pub struct HintsOf {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct ObjectFile {
+    path: String,
+    member: Option<String>,
+    arch: String,
+    kind: String,
+    build_id: Option<String>,
+    interpreter: Option<String>,
+    soname: Option<String>,
+    needed: Vec<String>,
+    stripped: bool,
+    compilers: Vec<String>,
+    symbols: Vec<ObjectSymbol>,
+    functions: Option<Vec<String>>,
+    references: Vec<ObjectReference>,
+    missing: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectSymbol {
+    name: String,
+    kind: String,
+    address: u64,
+    bytes: u64,
+    offset: Option<u64>,
+    exported: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectReference {
+    function: String,
+    symbol: String,
+    address: u64,
+    offset: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RefusedFile {
     path: String,
     member: Option<String>,

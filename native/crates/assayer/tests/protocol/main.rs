@@ -68,8 +68,9 @@ fn read_message(example: &str, message: Value) {
         ("result", "facts") => read::<Facts>(data),
         ("result", "census") => read::<Census>(data),
         ("census", _) => read::<ImageCensus>(data),
+        ("object", _) => read::<ObjectFile>(data),
         ("refused", _) => read::<RefusedFile>(data),
-        ("result", "census-images") => read::<Surveyed>(data),
+        ("result", "census-images" | "object") => read::<Surveyed>(data),
         ("result", "hits") => read::<HitsFile>(data),
         ("result", _) => read::<RunResult>(data),
         (kind, example) => panic!("{kind} is not a message of {example}"),
@@ -138,6 +139,13 @@ fn examples() -> Vec<(&'static str, &'static str, Value)> {
             json!({"path": "/proc/self/exe", "symbols": ["assay_lock_ttas_slow_none", "absent"]}),
         ),
         ("census-images", "census", json!({"paths": [small_library(), "/proc/self/no-such-file"]})),
+        (
+            "object",
+            "object",
+            json!({"paths": ["/proc/self/exe", small_library(), "/proc/self/no-such-file"],
+                   "symbols": ["assay_lock_ttas_slow_none", "absent"],
+                   "references": [{"function": "main", "symbol": "absent"}]}),
+        ),
         ("error", "engine", json!({"parts": {"colour": "red"}})),
     ]
 }

@@ -21,8 +21,8 @@ pub struct Dynamic<'a> {
     pub needed: Vec<&'a str>,
     /// Whether the linker marked a position-independent executable.
     pub is_pie: bool,
-    /// Whether it has a library's name.
-    pub has_soname: bool,
+    /// Its name as a library; empty if it has one that cannot be read.
+    pub soname: Option<&'a str>,
 }
 
 impl<'a> Dynamic<'a> {
@@ -37,13 +37,13 @@ impl<'a> Dynamic<'a> {
         let table = segment.data(LittleEndian, bytes).ok()?;
         let mut cursor = Cursor::new(table, 0);
         let mut names = Vec::new();
-        let (mut strings, mut found) = (None, Self::default());
+        let (mut strings, mut soname, mut found) = (None, None, Self::default());
         while let (Some(tag), Some(value)) = (cursor.u64(), cursor.u64()) {
             match tag {
                 0 => break,
                 NEEDED => names.push(value),
                 STRINGS => strings = bytes_at(file, bytes, value),
-                SONAME => found.has_soname = true,
+                SONAME => soname = Some(value),
                 FLAGS_1 => found.is_pie = value & FLAG_PIE != 0,
                 _ => {}
             }
@@ -54,6 +54,10 @@ impl<'a> Dynamic<'a> {
                 std::str::from_utf8(Cursor::new(strings, at).c_string()?).ok()
             };
             found.needed = names.iter().filter_map(name).collect();
+            found.soname = soname.as_ref().and_then(name);
+        }
+        if soname.is_some() && found.soname.is_none() {
+            found.soname = Some("");
         }
         Some(found)
     }

@@ -10,6 +10,7 @@ use object::{
 };
 
 use super::addresses::Addresses;
+use super::bytes::Cursor;
 use super::code::{CallRelocation, Code, Function, Name, arrange, merged, sort};
 use super::dynamic::Dynamic;
 use super::ranges::Ranges;
@@ -65,20 +66,15 @@ impl<'a> Elf<'a> {
         bytes: &'a [u8],
         beside: impl Fn(&File<'a>, Arch, &[Code<'a>]) -> T + Sync,
     ) -> Result<(Self, T), String> {
-        let file = File::parse(bytes).map_err(|error| format!("a broken ELF file: {error}"))?;
-        let header = file.elf_header();
-        let arch = if header.e_machine(LittleEndian).0 == 62 { Arch::X64 } else { Arch::A64 };
-        let file_type = header.e_type(LittleEndian).0;
-        if file_type == CORE {
-            return Err("a core dump, not a program".to_owned());
-        }
-        let is_linked = file_type != RELOCATABLE;
+        let file = parse(bytes)?;
+        let arch = arch(&file);
+        let is_linked = file.elf_header().e_type(LittleEndian).0 != RELOCATABLE;
         let mut codes = code_of(&file, bytes, is_linked)?;
         if codes.is_empty() && is_linked {
             return Err("no code in it (is it separate debugging information?)".to_owned());
         }
         let dynamic = Dynamic::read(&file, bytes);
-        let kind = kind_of(&file, file_type, &dynamic);
+        let kind = kind(&file, &dynamic);
         let is_large = bytes.len() >= parts::WORTH_A_THREAD;
         let linked = || {
             let frames = if is_linked { frames(&file, bytes) } else { Vec::new() };
@@ -131,6 +127,28 @@ impl<'a> Elf<'a> {
     }
 }
 
+/// The headers, or why they cannot be read.
+pub fn parse(bytes: &[u8]) -> Result<File<'_>, String> {
+    let file = File::parse(bytes).map_err(|error| format!("a broken ELF file: {error}"))?;
+    match file.elf_header().e_type(LittleEndian).0 {
+        CORE => Err("a core dump, not a program".to_owned()),
+        _ => Ok(file),
+    }
+}
+
+/// The instruction set; `input` lets no file of another one through.
+pub fn arch(file: &File<'_>) -> Arch {
+    if file.elf_header().e_machine(LittleEndian).0 == 62 { Arch::X64 } else { Arch::A64 }
+}
+
+/// The program that loads it.
+pub fn interpreter<'a>(file: &File<'a>, bytes: &'a [u8]) -> Option<&'a str> {
+    let mut segments = file.elf_program_headers().iter();
+    let segment = segments.find(|it| it.p_type(LittleEndian).0 == INTERPRETER)?;
+    let text = segment.data(LittleEndian, bytes).ok()?;
+    std::str::from_utf8(Cursor::new(text, 0).c_string()?).ok()
+}
+
 /// The bytes from an address to the end of its segment.
 pub fn bytes_at<'a>(file: &File<'a>, bytes: &'a [u8], address: u64) -> Option<&'a [u8]> {
     file.elf_program_headers().iter().find_map(|segment| {
@@ -156,13 +174,14 @@ pub fn load_align(file: &File<'_>) -> Option<u64> {
     loads.map(|segment| segment.p_align(LittleEndian)).min()
 }
 
-fn kind_of(file: &File<'_>, file_type: u16, dynamic: &Dynamic<'_>) -> &'static str {
+/// Whether it is an executable, a shared library or a relocatable file.
+pub fn kind(file: &File<'_>, dynamic: &Dynamic<'_>) -> &'static str {
     let mut segments = file.elf_program_headers().iter();
     let starts = segments.any(|segment| segment.p_type(LittleEndian).0 == INTERPRETER);
-    match file_type {
+    match file.elf_header().e_type(LittleEndian).0 {
         RELOCATABLE => "relocatable",
         // A library may name an interpreter too, as libc does; but it has a name of its own.
-        DYNAMIC if dynamic.is_pie || (starts && !dynamic.has_soname) => "executable",
+        DYNAMIC if dynamic.is_pie || (starts && dynamic.soname.is_none()) => "executable",
         DYNAMIC => "shared",
         _ => "executable",
     }

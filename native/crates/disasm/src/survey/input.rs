@@ -1,6 +1,7 @@
 //! From a path to the ELF images in it, or to the reason why there are none.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -16,7 +17,28 @@ const MACHINE_AARCH64: u16 = 183;
 
 /// Maps a file, or says why not. Nothing but a regular file is opened.
 pub fn map(path: &Path) -> Result<Mmap, String> {
-    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+    let file = open(path)?;
+    // SAFETY: the mapping is only read. A file that another process cuts meanwhile ends this one
+    // by SIGBUS; executables that run cannot be written to, and packages replace them by renaming.
+    unsafe { Mmap::map(&file) }.map_err(cannot)
+}
+
+/// Reads a file of at most so many bytes, or says why not.
+pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    match bytes.len() as u64 {
+        length if length > most => Err(format!("larger than {most} bytes")),
+        0 => Err("empty".to_owned()),
+        _ => Ok(bytes),
+    }
+}
+
+fn cannot(error: std::io::Error) -> String {
+    format!("cannot be read: {error}")
+}
+
+fn open(path: &Path) -> Result<File, String> {
     let metadata = std::fs::metadata(path).map_err(cannot)?;
     let kind = metadata.file_type();
     let special = [
@@ -36,10 +58,7 @@ pub fn map(path: &Path) -> Result<Mmap, String> {
         return Err(format!("sparse: of {} bytes only {stored} are on disk", metadata.len()));
     }
     // Should the path have become a FIFO meanwhile, opening it does not wait.
-    let file = File::options().read(true).custom_flags(0o4000).open(path).map_err(cannot)?;
-    // SAFETY: the mapping is only read. A file that another process cuts meanwhile ends this one
-    // by SIGBUS; executables that run cannot be written to, and packages replace them by renaming.
-    unsafe { Mmap::map(&file) }.map_err(cannot)
+    File::options().read(true).custom_flags(0o4000).open(path).map_err(cannot)
 }
 
 /// Gives every image in the bytes to `each`, with the member's name in a static library; an `Err`

@@ -8,16 +8,16 @@
 //!
 //! Not here: what a finding means, and which are worth reporting. Python decides that.
 
-mod a64;
+pub(crate) mod a64;
 mod addresses;
 mod bytes;
 mod code;
-mod dynamic;
+pub(crate) mod dynamic;
 mod eh_frame;
-mod elf;
+pub(crate) mod elf;
 mod facts;
 mod gopclntab;
-mod input;
+pub(crate) mod input;
 mod parts;
 mod ranges;
 mod relocations;

@@ -1,6 +1,7 @@
 //! Small ELF files made in memory, and what a survey says of them.
 #![allow(clippy::unwrap_used, dead_code)] // A panic is how a test fails; each test uses a part.
 
+pub mod elf;
 pub mod words;
 
 use assay_disasm::survey::report::{Found, Image, Site};
