@@ -1,7 +1,8 @@
 """Text that people read uses the terms of the field: each retired word names its replacement.
 
-Read are the documents, messages and help texts of `src`, the report's templates, and the questions
-of shipped studies. Code in documents is left out, and so are names: a string without a space.
+Read are the documents, messages and help texts of both halves, the report's templates, and the
+questions of shipped studies. Code in documents is left out, and so are names: strings without a
+space.
 """
 
 from __future__ import annotations
@@ -98,7 +99,16 @@ def studies() -> Iterator[tuple[Path, str]]:
         yield path, f"{values['question']}\n{values.get('source', '')}"
 
 
-TEXTS = [*documents(), *messages(), *templates(), *studies()]
+def native() -> Iterator[tuple[Path, str]]:
+    """The strings of the native half that have a space, without comments, tests and fields."""
+    for path in sorted((ROOT / "native" / "crates").glob("*/src/**/*.rs")):
+        code = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.M).split("#[cfg(test)]")[0]
+        strings = re.findall(r'"((?:[^"\\]|\\.)*)"', code, re.S)
+        shown = "\n".join(text for text in strings if " " in text.strip())
+        yield path, re.sub(r"\{[^}]*\}", " ", shown)
+
+
+TEXTS = [*documents(), *messages(), *templates(), *studies(), *native()]
 
 
 def retired(text: str) -> list[str]:

@@ -39,7 +39,7 @@ impl Refusal {
     }
 
     fn of_another_code() -> Self {
-        let message = format!("not told apart: over {CODES_MAX} codes");
+        let message = format!("counted together: over {CODES_MAX} codes");
         Self { code: "others".to_owned(), message, ..Self::without_words() }
     }
 }
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(place, number.min(CODES_MAX));
         }
         assert_eq!(refusals.get().len(), CODES_MAX + 1);
-        assert!(refusals.get()[CODES_MAX].message.contains("not told apart"));
+        assert!(refusals.get()[CODES_MAX].message.contains("counted together"));
         assert_eq!(refusals.place(refusal("E7", "x")), 7);
     }
 

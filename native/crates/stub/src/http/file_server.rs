@@ -44,7 +44,7 @@ struct Answer {
 
 fn answer(body_bytes: usize, field: &str) -> Answer {
     let mut bytes = format!(
-        "HTTP/1.1 200 OK\r\nServer: assay-stub\r\nContent-Type: application/octet-stream\r\n\
+        "HTTP/1.1 200 OK\r\nServer: assay-serve\r\nContent-Type: application/octet-stream\r\n\
          Content-Length: {body_bytes}\r\n{field}\r\n"
     )
     .into_bytes();

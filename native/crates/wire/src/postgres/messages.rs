@@ -219,7 +219,7 @@ pub fn check(parameters: &[Type], values: &[Value<'_>]) -> Result<(), WireError>
     match parameters.iter().zip(values).position(is_unlike) {
         None => Ok(()),
         Some(place) => Err(wrong(format!(
-            "value {place} is not of the type that was told at prepare, {:?}",
+            "value {place} is not of the type given at prepare, {:?}",
             parameters[place]
         ))),
     }

@@ -121,7 +121,7 @@ impl Bound {
             self.types.extend(told.chunks_exact(2).map(|pair| (pair[0], pair[1] & 0x80 != 0)));
         }
         if self.types.len() != parameters {
-            return Err(protocol("an execution before the types of its parameters were told"));
+            return Err(protocol("an execution before the types of its parameters were sent"));
         }
         for (place, (code, is_unsigned)) in self.types.iter().enumerate() {
             let is_null = nulls[place / 8] & (1 << (place % 8)) != 0;
