@@ -14,7 +14,15 @@ import host_kit
 from assay.cli import app
 from assay.core.errors import InputError, MissingError
 from assay.host.rules import View
-from assay.host.sizing import Figure, Need, fits, in_use, mariadb_figure, missing, postgresql_figure
+from assay.host.sizing import (
+    MemoryFigure,
+    Need,
+    fits,
+    in_use,
+    mariadb_figure,
+    missing,
+    postgresql_figure,
+)
 from assay.host.transaction import tree_at
 from assay.targets.servers.memory_figure import figure_at, figure_of
 
@@ -142,4 +150,4 @@ def test_who_takes_no_huge_pages_is_told_so(tmp_path: Path) -> None:
 
 
 def test_a_figure_is_the_sum_of_whole_pages() -> None:
-    assert Figure("x", {"a": 1, "b": 2 * MIB + 1}).asked(2 * MIB) == 6 * MIB
+    assert MemoryFigure("x", {"a": 1, "b": 2 * MIB + 1}).asked(2 * MIB) == 6 * MIB

@@ -10,7 +10,7 @@ import pytest
 
 from assay import native
 from assay.linux import placement, softnet
-from assay.linux.smaps import _pages
+from assay.linux.smaps import parse
 from assay.targets.client_health import health_of
 
 SOFTNET = (
@@ -115,7 +115,7 @@ def test_memory_that_processes_share_counts_as_touched_and_files_do_not() -> Non
         "7f1000000000-7f1000010000 rw-p 00000000 00:00 0 \n"
         "Size: 64 kB\nKernelPageSize: 4 kB\nRss: 40 kB\nAnonymous: 40 kB\n"
     )
-    sums, largest = _pages(smaps)
-    assert sums["shared"] == 100 * 1024
-    assert sums["Anonymous"] == 40 * 1024
-    assert largest == 0
+    pages = parse(smaps)
+    assert pages.shared == 100 * 1024
+    assert pages.fields["Anonymous"] == 40 * 1024
+    assert pages.pool_touched == {}

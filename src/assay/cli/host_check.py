@@ -9,7 +9,7 @@ import typer
 
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, InputError
-from assay.host.rules import Finding, View, findings, not_judged
+from assay.host.rules import HostFinding, View, findings, not_judged
 from assay.host.transaction import tree_at
 from assay.report import Line
 from assay.targets import traits_of
@@ -51,7 +51,7 @@ def register(group: typer.Typer) -> None:
     group.command("check")(check)
 
 
-def _lines(found: Finding) -> Iterator[Line]:
+def _lines(found: HostFinding) -> Iterator[Line]:
     yield Line(f"{found.rule} {found.severity}  {found.evidence}", STYLES.get(found.severity, ""))
     yield Line(f"    why   {found.reason} ({found.source})")
     yield Line(f"    cure  {found.advice}")
@@ -59,7 +59,7 @@ def _lines(found: Finding) -> Iterator[Line]:
         yield Line(f"          assay host plan --set {key}={value}")
 
 
-def _as_json(found: Finding) -> dict[str, object]:
+def _as_json(found: HostFinding) -> dict[str, object]:
     return {
         "rule": found.rule,
         "severity": found.severity,

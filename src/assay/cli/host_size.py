@@ -11,9 +11,9 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.cli._quantities import read_bytes, read_fraction
 from assay.core.errors import ExitCode, InputError
 from assay.host.rules import View
-from assay.host.sizing import Figure, Need, fits, in_use, missing
+from assay.host.sizing import MemoryFigure, Need, fits, in_use, missing
 from assay.host.transaction import tree_at
-from assay.host.view import Pool
+from assay.linux.pools import Pool
 from assay.report import Line
 from assay.targets.servers.memory_figure import figure_at, figure_of
 
@@ -65,7 +65,7 @@ def register(group: typer.Typer) -> None:
     group.command("size")(size)
 
 
-def _figure(bytes_: str | None, url: str | None, data: Path | None) -> Figure:
+def _figure(bytes_: str | None, url: str | None, data: Path | None) -> MemoryFigure:
     if [bytes_, url, data].count(None) != 2:
         raise InputError(
             "one of --bytes, --from and --data says how much the server wants",
@@ -76,10 +76,10 @@ def _figure(bytes_: str | None, url: str | None, data: Path | None) -> Figure:
     if data is not None:
         return figure_of(data)
     assert bytes_ is not None, "it is the one that was given"
-    return Figure("the command line", {"asked for": read_bytes("--bytes", bytes_)})
+    return MemoryFigure("the command line", {"asked for": read_bytes("--bytes", bytes_)})
 
 
-def _told(view: View, figure: Figure, need: Need) -> dict[str, object]:
+def _told(view: View, figure: MemoryFigure, need: Need) -> dict[str, object]:
     pool = _pool(view.pools, need)
     return {
         "source": figure.source,

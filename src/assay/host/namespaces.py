@@ -141,19 +141,23 @@ def _holder(role: str) -> Iterator[int]:
     finally:
         for pipe in (process.stdin, process.stdout, process.stderr):
             with contextlib.suppress(BrokenPipeError):
-                pipe.close()
+                if pipe is not None:
+                    pipe.close()
         process.wait()
 
 
 def _await(process: subprocess.Popen[bytes]) -> None:
-    """It answers once it is where it should be: what is said to `cat` comes back."""
+    """It answers once it is where it should be: what is sent to `cat` comes back."""
+    assert process.stdin is not None, "it is a pipe"
+    assert process.stdout is not None, "it is a pipe"
+    assert process.stderr is not None, "it is a pipe"
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(b"\n")
         process.stdin.flush()
     if process.stdout.readline() != b"\n":
-        said = process.stderr.read().decode("utf-8", "replace").strip()
+        output = process.stderr.read().decode("utf-8", "replace").strip()
         raise MissingError(
-            f"no network namespace can be made: {said or 'unshare ended'}",
+            f"no network namespace can be made: {output or 'unshare ended'}",
             next_step="run the study as root, on the host itself",
         )
 
@@ -194,8 +198,8 @@ def _run(command: Sequence[str], given: str = "") -> None:
         command, input=given, capture_output=True, text=True, timeout=PATIENCE_S, errors="replace"
     )
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().replace("\n", "; ")
+        output = (done.stderr or done.stdout).strip().replace("\n", "; ")
         raise MissingError(
-            f"two network hosts cannot be made: {said}",
+            f"two network hosts cannot be made: {output}",
             next_step="a kernel with veth (CONFIG_VETH), and root on the host itself",
         )

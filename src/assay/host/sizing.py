@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.core.errors import InputError, MissingError
-from assay.host.view import Pool, View
+from assay.host.view import View
+from assay.linux import smaps
+from assay.linux.pools import Pool
 
 GUARD_SHARE, GUARD_BYTES = 0.10, 1 << 30
 """What must remain besides pools and what is in use: a tenth of the memory, and a GiB."""
@@ -22,7 +24,7 @@ LARGE = 16 << 30
 
 
 @dataclass(frozen=True)
-class Figure:
+class MemoryFigure:
     """What a server says that it will map, each mapping on its own. Sizes in bytes."""
 
     source: str
@@ -49,7 +51,7 @@ MARIADB_SMALL = 16 << 20
 """For InnoDB's smaller and passing buffers: 4 to 12 MiB were seen of 10.11.19."""
 
 
-def mariadb_figure(variables: Mapping[str, int]) -> Figure:
+def mariadb_figure(variables: Mapping[str, int]) -> MemoryFigure:
     """Of MariaDB: at most what it takes. KeyError where one of MARIADB_ASKS is missing.
 
     Its buffer pool, in whole chunks where it still has such; the log buffer, which there is twice;
@@ -65,17 +67,17 @@ def mariadb_figure(variables: Mapping[str, int]) -> Figure:
         "Aria": aria,
         "small ones": MARIADB_SMALL,
     }
-    return Figure("its variables", {name: size for name, size in mappings.items() if size})
+    return MemoryFigure("its variables", {name: size for name, size in mappings.items() if size})
 
 
-def postgresql_figure(shared_memory_size: str) -> Figure:
+def postgresql_figure(shared_memory_size: str) -> MemoryFigure:
     """Of PostgreSQL 15 and later: `shared_memory_size`, which has everything in it, in MB."""
     found = re.fullmatch(r"(\d+)\s*(MB)?", shared_memory_size.strip())
     if found is None:
         raise MissingError(
             f"shared_memory_size is {shared_memory_size!r}", next_step="PostgreSQL 15 or later"
         )
-    return Figure("shared_memory_size", {"shared memory": int(found[1]) << 20})
+    return MemoryFigure("shared_memory_size", {"shared memory": int(found[1]) << 20})
 
 
 def in_use(view: View) -> dict[int, int]:
@@ -89,15 +91,7 @@ def in_use(view: View) -> dict[int, int]:
         raise MissingError(
             f"the memory of process {view.pid} is not shown to this user", next_step="run as root"
         )
-    found: dict[int, int] = {}
-    page = 0
-    for line in text.splitlines():
-        name, _, rest = line.partition(":")
-        if name == "KernelPageSize":
-            page = int(rest.split()[0]) * 1024
-        elif name in ("Private_Hugetlb", "Shared_Hugetlb") and not rest.strip().startswith("0 "):
-            found[page] = found.get(page, 0) + int(rest.split()[0]) * 1024
-    return found
+    return dict(smaps.parse(text).pool_touched)
 
 
 @dataclass(frozen=True)

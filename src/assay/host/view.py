@@ -10,34 +10,17 @@ from functools import cached_property
 from assay.core.errors import MissingError
 from assay.host.traits import UNKNOWN, ServerTraits
 from assay.host.transaction.plan import choice, mask
+from assay.linux import smaps
 from assay.linux.cpus import cpu_list
+from assay.linux.pools import Pool, pools, pools_of_node
 from assay.linux.tree import Tree
 
-HUGE = "/sys/kernel/mm/hugepages"
 THP = "/sys/kernel/mm/transparent_hugepage"
 NET = "/sys/class/net"
 
 
 @dataclass(frozen=True)
-class Pool:
-    """A pool of huge pages of one size: page size in bytes, the rest in pages."""
-
-    path: str
-    page_bytes: int
-    total: int
-    free: int
-    reserved: int
-    surplus: int
-    overcommit: int
-
-    @property
-    def available(self) -> int:
-        """Pages that nobody has and nobody was promised."""
-        return self.free - self.reserved
-
-
-@dataclass(frozen=True)
-class Server:
+class ServerProcess:
     """A server's process. Memory in bytes."""
 
     kind: str
@@ -104,12 +87,11 @@ class View:
     @cached_property
     def pools(self) -> list[Pool]:
         """Every size that the kernel has, the smallest first."""
-        return sorted((self._pool(HUGE, n) for n in self._sizes(HUGE)), key=lambda p: p.page_bytes)
+        return pools(self.tree)
 
     def pools_of(self, node: str) -> list[Pool]:
         """A node's share of them."""
-        folder = f"/sys/devices/system/node/{node}/hugepages"
-        return [self._pool(folder, name) for name in self._sizes(folder)]
+        return pools_of_node(self.tree, node)
 
     @cached_property
     def default_pool(self) -> Pool | None:
@@ -142,56 +124,30 @@ class View:
             return None
 
     @cached_property
-    def server(self) -> Server | None:
+    def server(self) -> ServerProcess | None:
         """The process, if one was named; None if it is gone or none was."""
         if self.pid is None or self.read(f"/proc/{self.pid}/status") is None:
             return None
         proc = f"/proc/{self.pid}"
         status = _fields(self.read(f"{proc}/status") or "")
         rollup = self.read(f"{proc}/smaps_rollup")
+        pages = smaps.parse(rollup) if rollup else None
         capabilities = int(status.get("CapEff", "0"), 16)
-        return Server(
+        return ServerProcess(
             kind=self.kind or status.get("Name", ""),
             pid=self.pid,
             command=tuple(w for w in (self.read(f"{proc}/cmdline") or "").split("\0") if w),
             memlock=_memlock(self.read(f"{proc}/limits") or ""),
-            huge_bytes=_kilobytes(rollup, "Private_Hugetlb", "Shared_Hugetlb"),
-            anon_huge_bytes=_kilobytes(rollup, "AnonHugePages"),
+            huge_bytes=None if pages is None else pages.pool_bytes,
+            anon_huge_bytes=None if pages is None else pages.fields.get("AnonHugePages", 0),
             has_ipc_lock=bool(capabilities >> 14 & 1),
             groups=frozenset(int(g) for g in status.get("Groups", "").split()),
-        )
-
-    def _sizes(self, folder: str) -> list[str]:
-        return [n for n in self.names(folder) if re.fullmatch(r"hugepages-\d+kB", n)]
-
-    def _pool(self, folder: str, name: str) -> Pool:
-        path = f"{folder}/{name}"
-
-        def count(file: str) -> int:
-            return self.number(f"{path}/{file}") or 0
-
-        return Pool(
-            path=path,
-            page_bytes=int(name.removeprefix("hugepages-").removesuffix("kB")) * 1024,
-            total=count("nr_hugepages"),
-            free=count("free_hugepages"),
-            reserved=count("resv_hugepages"),
-            surplus=count("surplus_hugepages"),
-            overcommit=count("nr_overcommit_hugepages"),
         )
 
 
 def _fields(text: str) -> dict[str, str]:
     pairs = (line.partition(":") for line in text.splitlines())
     return {name: value.strip() for name, _, value in pairs}
-
-
-def _kilobytes(rollup: str | None, *names: str) -> int | None:
-    """The sum of some lines as bytes; None if there is nothing to read."""
-    if not rollup:
-        return None
-    fields = _fields(rollup)
-    return sum(int((fields.get(name) or "0").split()[0]) * 1024 for name in names)
 
 
 def _memlock(limits: str) -> int | None:

@@ -1,33 +1,60 @@
-"""Huge pages that this machine has set aside, and the command that sets more aside."""
+"""The pools of huge pages that the kernel has set aside, one for each size of page."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+from dataclasses import dataclass
 
-KERNEL = Path("/sys/kernel/mm/hugepages")
-ROOM = 1.15
-"""A server maps more than its pool: its own tables about the pages, and shared structures."""
+from assay.linux.tree import Tree
+
+KERNEL = "/sys/kernel/mm/hugepages"
+NODES = "/sys/devices/system/node"
 
 
-def lacking_pages(need: int, page: int | None = None) -> tuple[str, str] | None:
-    """What is short of `need` bytes in huge pages, of one size or any, and the next step."""
-    pools = {int(p.name.split("-")[1][:-2]) << 10: p for p in KERNEL.glob("hugepages-*kB")}
-    if page is not None and page not in pools:
-        return f"this kernel has no huge pages of {page >> 20} MiB", "choose another huge page size"
-    fitting = {size: pool for size, pool in pools.items() if page in (None, size)}
-    free = sum(size * _free(pool) for size, pool in fitting.items())
-    if free >= need:
-        return None
-    size = page or min(pools, default=2 << 20)
-    count = -(-int(need * ROOM) // size)
-    pool = fitting.get(size, KERNEL / f"hugepages-{size >> 10}kB")
-    return (
-        f"{need >> 20} MiB of huge pages are needed and {free >> 20} MiB are free",
-        f"echo {count} | sudo tee {pool / 'nr_hugepages'}",
+@dataclass(frozen=True)
+class Pool:
+    """A pool of huge pages of one size: page size in bytes, the rest in pages."""
+
+    path: str
+    page_bytes: int
+    total: int
+    free: int
+    reserved: int
+    surplus: int
+    overcommit: int
+
+    @property
+    def available(self) -> int:
+        """Pages that nobody has and nobody was promised."""
+        return self.free - self.reserved
+
+
+def pools(tree: Tree, folder: str = KERNEL) -> list[Pool]:
+    """Every size that the kernel has, the smallest first; of a node with the node's folder."""
+    place = tree.place(folder)
+    names = [p.name for p in place.iterdir()] if place.is_dir() else []
+    found = [_pool(tree, folder, name) for name in names if re.fullmatch(r"hugepages-\d+kB", name)]
+    return sorted(found, key=lambda pool: pool.page_bytes)
+
+
+def pools_of_node(tree: Tree, node: str) -> list[Pool]:
+    """A NUMA node's share of them."""
+    return pools(tree, f"{NODES}/{node}/hugepages")
+
+
+def _pool(tree: Tree, folder: str, name: str) -> Pool:
+    path = f"{folder}/{name}"
+
+    def count(file: str) -> int:
+        text = (tree.read(f"{path}/{file}") or "").strip()
+        return int(text) if text.isdigit() else 0
+
+    return Pool(
+        path=path,
+        page_bytes=int(name.removeprefix("hugepages-").removesuffix("kB")) * 1024,
+        total=count("nr_hugepages"),
+        free=count("free_hugepages"),
+        reserved=count("resv_hugepages"),
+        surplus=count("surplus_hugepages"),
+        overcommit=count("nr_overcommit_hugepages"),
     )
-
-
-def _free(pool: Path) -> int:
-    """Pages that nobody has or was promised."""
-    free, promised = (int((pool / f"{n}_hugepages").read_text()) for n in ("free", "resv"))
-    return free - promised

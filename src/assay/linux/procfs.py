@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assay.core.digest import contents_digest
-from assay.core.errors import RunError
 from assay.linux.processes import read, read_folder, tree
 
 
@@ -51,12 +49,10 @@ def _open(pid: int) -> set[str]:
     return found
 
 
-def mapped_digest(pid: int, file: Path) -> str:
-    """The digest of a file that a process has mapped; RunError if it has not."""
-    mapped = {line.split(maxsplit=5)[-1] for line in read(Path(f"/proc/{pid}/maps")).splitlines()}
-    if str(file.resolve()) not in mapped:
-        raise RunError(f"the process has not loaded {file}")
-    return contents_digest(file)
+def maps_file(pid: int, file: Path) -> bool:
+    """Whether a process has mapped a file, such as its executable or a library."""
+    lines = read(Path(f"/proc/{pid}/maps")).splitlines()
+    return str(file.resolve()) in {line.split(maxsplit=5)[-1] for line in lines}
 
 
 def status(pid: int) -> dict[str, Any]:

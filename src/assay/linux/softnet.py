@@ -39,7 +39,7 @@ def _softnet(text: str) -> dict[str, float]:
 def _softirqs(text: str) -> dict[str, float]:
     head, *rows = text.splitlines()
     cpus = head.split()
-    found = {}
+    found: dict[str, float] = {}
     for row in rows:
         name, _, counts = row.strip().partition(":")
         if name in RAISED:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.host.rules import fragments, huge_pages, network, policies
-from assay.host.rules.finding import Finding, Rule
+from assay.host.rules.finding import HostFinding, HostRule
 from assay.host.view import View
 
-RULES: tuple[Rule, ...] = tuple(
+RULES: tuple[HostRule, ...] = tuple(
     sorted(
         (*huge_pages.RULES, *policies.RULES, *network.RULES, *fragments.RULES),
         key=lambda rule: rule.id,
@@ -18,13 +18,13 @@ RULES: tuple[Rule, ...] = tuple(
 ORDER = ("S1", "S2", "S3", "info")
 
 
-def findings(view: View) -> list[Finding]:
+def findings(view: View) -> list[HostFinding]:
     """All that is found, the gravest first."""
     found = [f for rule in RULES if rule.cannot(view) is None for f in rule.look(view)]
     return sorted(found, key=lambda f: (ORDER.index(f.severity), f.rule))
 
 
-def not_judged(view: View) -> Iterator[tuple[Rule, str]]:
+def not_judged(view: View) -> Iterator[tuple[HostRule, str]]:
     """The rules that cannot be judged here, and why."""
     for rule in RULES:
         why = rule.cannot(view)
@@ -32,4 +32,4 @@ def not_judged(view: View) -> Iterator[tuple[Rule, str]]:
             yield rule, why
 
 
-__all__ = ["RULES", "Finding", "Rule", "View", "findings", "not_judged"]
+__all__ = ["RULES", "HostFinding", "HostRule", "View", "findings", "not_judged"]

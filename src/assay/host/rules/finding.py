@@ -13,7 +13,7 @@ Severity = Literal["S1", "S2", "S3", "info"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class HostFinding:
     """One fault of the host, for one server or for any.
 
     `cure` are values that a plan would write, as key and value; empty where the cure is not a
@@ -30,12 +30,12 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Rule:
+class HostRule:
     """A rule: its number, what it says in a line, where that comes from, and how it looks."""
 
     id: str
     text: str
     source: str
-    look: Callable[[View], Iterable[Finding]]
+    look: Callable[[View], Iterable[HostFinding]]
     cannot: Callable[[View], str | None] = lambda view: None
     """Why it cannot be judged here; None if it can."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.host.rules.finding import Finding, Rule
+from assay.host.rules.finding import HostFinding, HostRule
 from assay.host.view import View
 
 FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d")
@@ -36,12 +36,12 @@ def settings(view: View) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def _shadowed(view: View) -> Iterator[Finding]:
+def _shadowed(view: View) -> Iterator[HostFinding]:
     for key, places in settings(view).items():
         (winner, value) = places[-1]
         for loser, other in places[:-1]:
             if other != value:
-                yield Finding(
+                yield HostFinding(
                     "H29",
                     "S1",
                     f"{loser} sets {key} = {other}, and {winner} sets it to {value} after it",
@@ -51,14 +51,14 @@ def _shadowed(view: View) -> Iterator[Finding]:
                 )
 
 
-def _two_managers(view: View) -> Iterator[Finding]:
+def _two_managers(view: View) -> Iterator[HostFinding]:
     profile = view.read("/etc/tuned/active_profile")
     daemon = any(
         (view.read(f"/proc/{p}/comm") or "") == "tuned" for p in view.names("/proc") if p.isdigit()
     )
     ours = [p for places in settings(view).values() for p, _ in places if "assay" in p]
     if profile and daemon and ours:
-        yield Finding(
+        yield HostFinding(
             "H30",
             "S1",
             f"TuneD runs with profile {profile}, and {ours[0]} sets values too",
@@ -68,11 +68,11 @@ def _two_managers(view: View) -> Iterator[Finding]:
         )
 
 
-def _container(view: View) -> Iterator[Finding]:
+def _container(view: View) -> Iterator[HostFinding]:
     limit = view.read(f"{CGROUP}/memory.max")
     total = view.memory.get("MemTotal", 0)
     if limit and limit.isdigit() and int(limit) < total:
-        yield Finding(
+        yield HostFinding(
             "H28",
             "info",
             f"memory.max is {int(limit) / 2**30:.1f} GiB of the machine's {total / 2**30:.1f} GiB",
@@ -84,7 +84,7 @@ def _container(view: View) -> Iterator[Finding]:
         name = f"{CGROUP}/hugetlb.{_label(pool.page_bytes)}.max"
         most = view.read(name)
         if most and most.isdigit() and int(most) < pool.total * pool.page_bytes:
-            yield Finding(
+            yield HostFinding(
                 "H28",
                 "S1",
                 f"{name} is {most}, though the pool has {pool.total * pool.page_bytes} bytes",
@@ -99,7 +99,7 @@ def _label(page_bytes: int) -> str:
 
 
 RULES = (
-    Rule("H28", "limits of a container", "cgroup-v2.rst", _container),
-    Rule("H29", "a setting that a later file overrides", DOC, _shadowed),
-    Rule("H30", "two managers of the same values", "TuneD", _two_managers),
+    HostRule("H28", "limits of a container", "cgroup-v2.rst", _container),
+    HostRule("H29", "a setting that a later file overrides", DOC, _shadowed),
+    HostRule("H30", "two managers of the same values", "TuneD", _two_managers),
 )

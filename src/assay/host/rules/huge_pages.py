@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.host.rules.finding import Finding, Rule
-from assay.host.view import Pool, View
+from assay.host.rules.finding import HostFinding, HostRule
+from assay.host.view import View
+from assay.linux.pools import Pool
 
 DOC = "Linux, admin-guide/mm/hugetlbpage.rst"
 
@@ -51,11 +52,11 @@ def _effective(text: str) -> str:
     return "\n".join(line.partition("#")[0] for line in text.splitlines())
 
 
-def _unused(view: View) -> Iterator[Finding]:
+def _unused(view: View) -> Iterator[HostFinding]:
     server, asks = view.server, _asks(view)
     if server is None or asks is None or server.huge_bytes:
         return
-    yield Finding(
+    yield HostFinding(
         "H01",
         "S1",
         f"{view.kind} ({server.pid}) asks for huge pages in {asks}, and maps none of them",
@@ -65,15 +66,15 @@ def _unused(view: View) -> Iterator[Finding]:
     )
 
 
-def _short(view: View) -> Iterator[Finding]:
+def _short(view: View) -> Iterator[HostFinding]:
     """A pool that promised more than it has."""
     for pool in view.pools:
         if pool.reserved > pool.free:
             yield _too_small(pool, pool.reserved - pool.free)
 
 
-def _too_small(pool: Pool, missing: int) -> Finding:
-    return Finding(
+def _too_small(pool: Pool, missing: int) -> HostFinding:
+    return HostFinding(
         "H02",
         "S1",
         f"{pool.path}: {pool.reserved} pages are promised and {pool.free} are free",
@@ -84,12 +85,12 @@ def _too_small(pool: Pool, missing: int) -> Finding:
     )
 
 
-def _wasted(view: View) -> Iterator[Finding]:
+def _wasted(view: View) -> Iterator[HostFinding]:
     for pool in view.pools:
         spare = pool.available
         if spare > max(SPARE_PAGES * (2 << 20) / pool.page_bytes, SPARE_SHARE * pool.total):
             used = pool.total - spare
-            yield Finding(
+            yield HostFinding(
                 "H03",
                 "S2",
                 f"{spare} of {pool.total} pages of {_size(pool.page_bytes)} are nobody's: "
@@ -101,11 +102,11 @@ def _wasted(view: View) -> Iterator[Finding]:
             )
 
 
-def _not_obtained(view: View) -> Iterator[Finding]:
+def _not_obtained(view: View) -> Iterator[HostFinding]:
     for asked, page_bytes in _asked_at_boot(view):
         pool = next((p for p in view.pools if p.page_bytes == page_bytes), None)
         if pool is not None and pool.total < asked:
-            yield Finding(
+            yield HostFinding(
                 "H04",
                 "S1",
                 f"{asked} pages of {_size(page_bytes)} were asked for when the machine started, "
@@ -116,12 +117,12 @@ def _not_obtained(view: View) -> Iterator[Finding]:
             )
 
 
-def _unknown_size(view: View) -> Iterator[Finding]:
+def _unknown_size(view: View) -> Iterator[HostFinding]:
     sizes = {p.page_bytes for p in view.pools}
     for asked, page_bytes in _asked_at_boot(view):
         if page_bytes not in sizes:
             have = ", ".join(_size(s) for s in sorted(sizes)) or "none"
-            yield Finding(
+            yield HostFinding(
                 "H05",
                 "S1",
                 f"the kernel's command line asks for {asked} pages of {_size(page_bytes)}; "
@@ -153,7 +154,7 @@ def _bytes(text: str, units: dict[str, int], otherwise: int) -> int:
     return int(found[1]) * units[found[2]] if found else otherwise
 
 
-def _uneven(view: View) -> Iterator[Finding]:
+def _uneven(view: View) -> Iterator[HostFinding]:
     if len(view.nodes) < 2:
         return
     for pool in view.pools:
@@ -165,7 +166,7 @@ def _uneven(view: View) -> Iterator[Finding]:
         }
         if shares and min(shares.values()) < 0.8 * max(shares.values()):
             told = ", ".join(f"{node} {n}" for node, n in shares.items())
-            yield Finding(
+            yield HostFinding(
                 "H06",
                 "S2",
                 f"pages of {_size(pool.page_bytes)} by node: {told}",
@@ -175,7 +176,7 @@ def _uneven(view: View) -> Iterator[Finding]:
             )
 
 
-def _memlock(view: View) -> Iterator[Finding]:
+def _memlock(view: View) -> Iterator[HostFinding]:
     """Locked memory and huge pages of SysV shared memory need the right; MAP_HUGETLB does not."""
     server = view.server
     if server is None or server.has_ipc_lock or server.memlock is None:
@@ -187,7 +188,7 @@ def _memlock(view: View) -> Iterator[Finding]:
     pool = view.default_pool
     needs = max(wants, 0 if pool is None else pool.total * pool.page_bytes)
     if server.memlock < needs:
-        yield Finding(
+        yield HostFinding(
             "H07",
             "S1",
             f"process {server.pid} may lock {server.memlock // 1024} kB; "
@@ -215,17 +216,17 @@ def _no_server(view: View) -> str | None:
 
 
 RULES = (
-    Rule("H01", "huge pages asked for and not used", "PostgreSQL, MariaDB", _unused, _unseen),
-    Rule("H02", "pool smaller than what it promised", DOC, _short, _no_pools),
-    Rule("H03", "pool larger than what is used", DOC, _wasted, _no_pools),
-    Rule("H04", "pages asked for at boot and not obtained", DOC, _not_obtained, _no_pools),
-    Rule("H05", "a page size that the kernel has not", DOC, _unknown_size),
-    Rule(
+    HostRule("H01", "huge pages asked for and not used", "PostgreSQL, MariaDB", _unused, _unseen),
+    HostRule("H02", "pool smaller than what it promised", DOC, _short, _no_pools),
+    HostRule("H03", "pool larger than what is used", DOC, _wasted, _no_pools),
+    HostRule("H04", "pages asked for at boot and not obtained", DOC, _not_obtained, _no_pools),
+    HostRule("H05", "a page size that the kernel has not", DOC, _unknown_size),
+    HostRule(
         "H06",
         "pool uneven over nodes",
         DOC,
         _uneven,
         lambda view: None if len(view.nodes) > 1 else "one NUMA node",
     ),
-    Rule("H07", "right to lock memory too small", "MDEV-33301", _memlock, _no_server),
+    HostRule("H07", "right to lock memory too small", "MDEV-33301", _memlock, _no_server),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.host.rules.finding import Finding, Rule
+from assay.host.rules.finding import HostFinding, HostRule
 from assay.host.view import NET, View
 
 SCALING = "Linux, networking/scaling.rst"
@@ -36,13 +36,13 @@ def _is_of(view: View, interface: str, number: str) -> bool:
     return number.isdigit() and number in view.names(folders[0])
 
 
-def _one_cpu(view: View) -> Iterator[Finding]:
+def _one_cpu(view: View) -> Iterator[HostFinding]:
     for name, counts in _interrupts(view).items():
         total, most = sum(counts.values()), max(counts, key=lambda c: counts[c])
         if view.cpus > 1 and len(view.queues[name]) > 1 and total > 1000:
             share = counts[most] / total
             if share > max(0.5, 1.5 / len(view.queues[name])):
-                yield Finding(
+                yield HostFinding(
                     "H16",
                     "S2",
                     f"{share:.0%} of {name}'s interrupts are served by CPU {most}",
@@ -52,7 +52,7 @@ def _one_cpu(view: View) -> Iterator[Finding]:
                 )
 
 
-def _rps(view: View) -> Iterator[Finding]:
+def _rps(view: View) -> Iterator[HostFinding]:
     for name, queues in view.queues.items():
         for queue in queues:
             path = f"{NET}/{name}/queues/{queue}/rps_cpus"
@@ -60,7 +60,7 @@ def _rps(view: View) -> Iterator[Finding]:
             if bits is None:
                 continue
             if bits and len(queues) >= view.cpus:
-                yield Finding(
+                yield HostFinding(
                     "H18",
                     "S3",
                     f"{path} is {bits:x}, though there is a queue for each of {view.cpus} CPUs",
@@ -70,7 +70,7 @@ def _rps(view: View) -> Iterator[Finding]:
                     ((path, "0"),),
                 )
             elif bits and bits & (bits - 1) == 0 and view.cpus > 1:
-                yield Finding(
+                yield HostFinding(
                     "H18",
                     "S2",
                     f"{path} is {bits:x}: all its packets go to one CPU of {view.cpus}",
@@ -80,7 +80,7 @@ def _rps(view: View) -> Iterator[Finding]:
                     ((path, f"{(1 << view.cpus) - 1:x}"),),
                 )
             elif not bits and len(queues) == 1 and view.cpus >= 4:
-                yield Finding(
+                yield HostFinding(
                     "H18",
                     "S3",
                     f"{name} has one queue for {view.cpus} CPUs, and {path} is 0",
@@ -91,7 +91,7 @@ def _rps(view: View) -> Iterator[Finding]:
                 )
 
 
-def _balanced_by_two(view: View) -> Iterator[Finding]:
+def _balanced_by_two(view: View) -> Iterator[HostFinding]:
     daemon = next(
         (p for p in view.names("/proc") if p.isdigit() and _name(view, p) == "irqbalance"), None
     )
@@ -104,7 +104,7 @@ def _balanced_by_two(view: View) -> Iterator[Finding]:
         if number.isdigit() and bits not in (None, everything, 0):
             pinned.append(number)
     if pinned:
-        yield Finding(
+        yield HostFinding(
             "H17",
             "S2",
             f"irqbalance runs ({daemon}), and interrupts {', '.join(pinned[:8])} have masks of "
@@ -119,14 +119,14 @@ def _name(view: View, pid: str) -> str:
     return view.read(f"/proc/{pid}/comm") or ""
 
 
-def _xps(view: View) -> Iterator[Finding]:
+def _xps(view: View) -> Iterator[HostFinding]:
     if len(view.nodes) < 2:
         return
     for name in view.queues:
         queues = [q for q in view.names(f"{NET}/{name}/queues") if q.startswith("tx-")]
         unset = [q for q in queues if not view.cpus_of(f"{NET}/{name}/queues/{q}/xps_cpus")]
         if unset and len(queues) < view.cpus:
-            yield Finding(
+            yield HostFinding(
                 "H19",
                 "S3",
                 f"{name}: {len(unset)} of {len(queues)} queues to send have no CPUs of their own",
@@ -146,10 +146,10 @@ def _no_interrupts(view: View) -> str | None:
 
 
 RULES = (
-    Rule("H16", "interrupts on one CPU", SCALING, _one_cpu, _no_interrupts),
-    Rule("H17", "interrupts balanced by two", SCALING, _balanced_by_two),
-    Rule("H18", "receive steering masks", SCALING, _rps, _no_queues),
-    Rule(
+    HostRule("H16", "interrupts on one CPU", SCALING, _one_cpu, _no_interrupts),
+    HostRule("H17", "interrupts balanced by two", SCALING, _balanced_by_two),
+    HostRule("H18", "receive steering masks", SCALING, _rps, _no_queues),
+    HostRule(
         "H19",
         "transmit steering",
         SCALING,

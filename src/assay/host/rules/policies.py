@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from assay.host.rules.finding import Finding, Rule
+from assay.host.rules.finding import HostFinding, HostRule
 from assay.host.view import THP, View
 
 GOVERNOR = "/sys/devices/system/cpu/cpufreq"
@@ -12,9 +12,9 @@ CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 
 
-def _thp(view: View) -> Iterator[Finding]:
+def _thp(view: View) -> Iterator[HostFinding]:
     if view.thp() == "always" and view.traits.suffers_thp:
-        yield Finding(
+        yield HostFinding(
             "H08",
             "S2",
             f"{THP}/enabled is always, and {view.kind} does not want it",
@@ -26,9 +26,9 @@ def _thp(view: View) -> Iterator[Finding]:
         )
 
 
-def _defrag(view: View) -> Iterator[Finding]:
+def _defrag(view: View) -> Iterator[HostFinding]:
     if view.thp() == "always" and view.thp("defrag") == "always":
-        yield Finding(
+        yield HostFinding(
             "H09",
             "S2",
             f"{THP}/enabled and defrag are both always",
@@ -39,11 +39,11 @@ def _defrag(view: View) -> Iterator[Finding]:
         )
 
 
-def _mthp(view: View) -> Iterator[Finding]:
+def _mthp(view: View) -> Iterator[HostFinding]:
     size = f"{THP}/hugepages-64kB/enabled"
     is_arm = "CPU implementer" in (view.read("/proc/cpuinfo") or "")
     if is_arm and view.thp("hugepages-64kB/enabled") == "never":
-        yield Finding(
+        yield HostFinding(
             "H10",
             "info",
             f"{size} is never",
@@ -54,12 +54,12 @@ def _mthp(view: View) -> Iterator[Finding]:
         )
 
 
-def _governor(view: View) -> Iterator[Finding]:
+def _governor(view: View) -> Iterator[HostFinding]:
     for name in view.names(GOVERNOR):
         path = f"{GOVERNOR}/{name}/scaling_governor"
         governor = view.read(path)
         if governor not in (None, "performance"):
-            yield Finding(
+            yield HostFinding(
                 "H12",
                 "S2",
                 f"{path} is {governor}",
@@ -70,7 +70,7 @@ def _governor(view: View) -> Iterator[Finding]:
             )
 
 
-def _idle_states(view: View) -> Iterator[Finding]:
+def _idle_states(view: View) -> Iterator[HostFinding]:
     folder = "/sys/devices/system/cpu/cpu0/cpuidle"
     deep = []
     for state in view.names(folder):
@@ -78,7 +78,7 @@ def _idle_states(view: View) -> Iterator[Finding]:
         if latency > 50 and view.number(f"{folder}/{state}/disable") == 0:
             deep.append(f"{view.read(f'{folder}/{state}/name')} ({latency} us)")
     if deep:
-        yield Finding(
+        yield HostFinding(
             "H13",
             "S3",
             f"CPUs may sleep in {', '.join(deep)}",
@@ -88,10 +88,10 @@ def _idle_states(view: View) -> Iterator[Finding]:
         )
 
 
-def _swappiness(view: View) -> Iterator[Finding]:
+def _swappiness(view: View) -> Iterator[HostFinding]:
     value = view.number("/proc/sys/vm/swappiness")
     if value is not None and value > 10 and view.memory.get("SwapTotal", 0):
-        yield Finding(
+        yield HostFinding(
             "H14",
             "S3",
             f"vm.swappiness is {value} and there is swap",
@@ -102,9 +102,9 @@ def _swappiness(view: View) -> Iterator[Finding]:
         )
 
 
-def _numa_balancing(view: View) -> Iterator[Finding]:
+def _numa_balancing(view: View) -> Iterator[HostFinding]:
     if len(view.nodes) > 1 and view.number("/proc/sys/kernel/numa_balancing"):
-        yield Finding(
+        yield HostFinding(
             "H15",
             "S2",
             "kernel.numa_balancing is on",
@@ -115,10 +115,10 @@ def _numa_balancing(view: View) -> Iterator[Finding]:
         )
 
 
-def _preemption(view: View) -> Iterator[Finding]:
+def _preemption(view: View) -> Iterator[HostFinding]:
     mode = view.read("/sys/kernel/debug/sched/preempt") or ""
     if "(lazy)" in mode:
-        yield Finding(
+        yield HostFinding(
             "H20",
             "S2",
             f"/sys/kernel/debug/sched/preempt is {mode}",
@@ -128,10 +128,10 @@ def _preemption(view: View) -> Iterator[Finding]:
         )
 
 
-def _perf(view: View) -> Iterator[Finding]:
+def _perf(view: View) -> Iterator[HostFinding]:
     level = view.number("/proc/sys/kernel/perf_event_paranoid")
     if level is not None and level > 2:
-        yield Finding(
+        yield HostFinding(
             "H22",
             "info",
             f"kernel.perf_event_paranoid is {level}",
@@ -141,7 +141,7 @@ def _perf(view: View) -> Iterator[Finding]:
         )
     devices = view.names("/sys/bus/event_source/devices")
     if not any(d == "cpu" or d.startswith(("cpu_", "armv8_", "arm")) for d in devices):
-        yield Finding(
+        yield HostFinding(
             "H22",
             "info",
             "no event source for the processor's counters",
@@ -151,10 +151,10 @@ def _perf(view: View) -> Iterator[Finding]:
         )
 
 
-def _clocksource(view: View) -> Iterator[Finding]:
+def _clocksource(view: View) -> Iterator[HostFinding]:
     clock = view.read(CLOCK)
     if clock is not None and clock not in GOOD_CLOCKS:
-        yield Finding(
+        yield HostFinding(
             "H26",
             "S2",
             f"the clock is {clock}",
@@ -164,43 +164,45 @@ def _clocksource(view: View) -> Iterator[Finding]:
         )
 
 
-def _needs(path: str, why: str):
+def _needs(path: str, why: str) -> Callable[[View], str | None]:
     return lambda view: None if view.read(path) is not None or view.names(path) else why
 
 
 RULES = (
-    Rule("H08", "THP policy against the server", "Redis, MongoDB", _thp, _needs(THP, "no THP")),
-    Rule("H09", "THP compacts in page faults", "transhuge.rst", _defrag, _needs(THP, "no THP")),
-    Rule(
+    HostRule("H08", "THP policy against the server", "Redis, MongoDB", _thp, _needs(THP, "no THP")),
+    HostRule("H09", "THP compacts in page faults", "transhuge.rst", _defrag, _needs(THP, "no THP")),
+    HostRule(
         "H10",
         "64 KiB pages off",
         "AWS",
         _mthp,
         _needs(f"{THP}/hugepages-64kB/enabled", "this kernel has none"),
     ),
-    Rule("H12", "CPU governor", "TuneD", _governor, _needs(GOVERNOR, "no cpufreq, as in most VMs")),
-    Rule(
+    HostRule(
+        "H12", "CPU governor", "TuneD", _governor, _needs(GOVERNOR, "no cpufreq, as in most VMs")
+    ),
+    HostRule(
         "H13",
         "deep idle states",
         "TuneD",
         _idle_states,
         _needs("/sys/devices/system/cpu/cpu0/cpuidle", "no cpuidle, as in most VMs"),
     ),
-    Rule("H14", "swappiness", "TuneD", _swappiness),
-    Rule(
+    HostRule("H14", "swappiness", "TuneD", _swappiness),
+    HostRule(
         "H15",
         "automatic NUMA balancing",
         "sysctl/kernel.rst",
         _numa_balancing,
         lambda view: None if len(view.nodes) > 1 else "one NUMA node",
     ),
-    Rule(
+    HostRule(
         "H20",
         "lazy preemption",
         "AWS",
         _preemption,
         _needs("/sys/kernel/debug/sched/preempt", "the mode in force cannot be read"),
     ),
-    Rule("H22", "hardware counters", "perf-security.rst", _perf),
-    Rule("H26", "clock source", "timekeeping", _clocksource, _needs(CLOCK, "not shown here")),
+    HostRule("H22", "hardware counters", "perf-security.rst", _perf),
+    HostRule("H26", "clock source", "timekeeping", _clocksource, _needs(CLOCK, "not shown here")),
 )

@@ -36,20 +36,20 @@ FOLDERS = (
 """Where files of ours may stand."""
 
 
-class Frozen(BaseModel):
+class PlanPart(BaseModel):
     """The base of what a plan is made of: unknown fields are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Write(Frozen):
+class Write(PlanPart):
     """One value for one file."""
 
     path: str
     value: str
 
 
-class Item(Frozen):
+class Item(PlanPart):
     """One change: a kernel's value, a pool of huge pages, or a file of our own.
 
     `old` is what stood there, raw (None: no such file); `watch` are others that the write
@@ -70,7 +70,7 @@ class Item(Frozen):
     rule: str = ""
 
 
-class HostPlan(Frozen):
+class HostPlan(PlanPart):
     """Items in the order in which they are written."""
 
     id: str

@@ -17,8 +17,8 @@ from typing import Any
 
 from assay.core.errors import MissingError
 from assay.core.parameters import Parameter, by_name
+from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
-from assay.linux.pools import lacking_pages
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
 from assay.targets.servers.framework.load import SQL_WORKLOADS
 from assay.targets.servers.sql_attachment import REPORTED_AS, AttachedMariaDb
@@ -186,7 +186,7 @@ class MariaDb(Adapter):
         """Where huge pages are short the server only warns, and goes on without them."""
         if not truth(settings.get("large_pages")):
             return None
-        return lacking_pages(_large_bytes(settings))
+        return pool_shortage(_large_bytes(settings))
 
     def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int | None:
         """It takes the largest pages that an allocation is not smaller than."""

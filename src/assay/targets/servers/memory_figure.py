@@ -8,12 +8,18 @@ from pathlib import Path
 from assay import native
 from assay.core.address import parse_url
 from assay.core.errors import InputError, MissingError
-from assay.host.sizing import MARIADB_ASKS, MARIADB_WHOLE, Figure, mariadb_figure, postgresql_figure
+from assay.host.sizing import (
+    MARIADB_ASKS,
+    MARIADB_WHOLE,
+    MemoryFigure,
+    mariadb_figure,
+    postgresql_figure,
+)
 from assay.targets.servers.framework.process import run_as
 from assay.targets.servers.postgresql import POSTGRESQL
 
 
-def figure_at(url: str) -> Figure:
+def figure_at(url: str) -> MemoryFigure:
     """Of a server that runs: what its variables say. MissingError where it is none of the two."""
     target = parse_url(url)
     if target.protocol == "postgresql":
@@ -33,7 +39,7 @@ def figure_at(url: str) -> Figure:
     raise InputError(f"{target} takes no huge pages of a pool", next_step="give --bytes instead")
 
 
-def figure_of(data: Path) -> Figure:
+def figure_of(data: Path) -> MemoryFigure:
     """Of a PostgreSQL that is not running, from its data directory: `postgres -C` says it.
 
     RunError with PostgreSQL's words if it cannot, as while the server runs.

@@ -27,8 +27,8 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.core.parameters import Parameter, by_name
+from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
-from assay.linux.pools import lacking_pages
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
 from assay.targets.servers.framework.load import SQL_WORKLOADS
 from assay.targets.servers.postgresql_waits import EVENTS, Sampler
@@ -167,7 +167,7 @@ class PostgreSql(Adapter):
         if str(settings.get("huge_pages")).lower() not in ("on", "true"):
             return None
         page = quantity(settings.get("huge_page_size") or 0, BYTES)
-        return lacking_pages(_shared_bytes(settings), int(page or 0) or None)
+        return pool_shortage(_shared_bytes(settings), int(page or 0) or None)
 
     def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int | None:
         """Its shared memory, of which the buffers are by far the most."""

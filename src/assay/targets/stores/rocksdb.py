@@ -15,7 +15,7 @@ from typing import Any
 from assay.builds.rocksdb import CHECKSUM
 from assay.core.errors import MissingError
 from assay.core.parameters import Parameter
-from assay.linux.pools import lacking_pages
+from assay.host.pool_shortage import pool_shortage
 from assay.targets.setting_values import BYTES, ServerSetting, quantity
 from assay.targets.stores.framework.store import Store
 
@@ -157,7 +157,7 @@ class RocksDB(Store):
     def lacks(self, settings: Mapping[str, Any]) -> tuple[str, str] | None:
         """Huge pages for a memtable: RocksDB would go on without, and say nothing."""
         page = int(quantity(settings.get("memtable_huge_page_size", 0), BYTES) or 0)
-        return lacking_pages(MEMTABLE_BYTES, page) if page else None
+        return pool_shortage(MEMTABLE_BYTES, page) if page else None
 
 
 ROCKSDB = RocksDB()

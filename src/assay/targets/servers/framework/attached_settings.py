@@ -27,7 +27,7 @@ from assay.undo.places import SHOWN, attached
 from assay.undo.recovery import Abandoned
 
 
-class Recorded(BaseModel):
+class SettingsRecord(BaseModel):
     """What a journal holds: enough to put the settings of one server back."""
 
     model_config = ConfigDict(frozen=True, strict=True)
@@ -62,7 +62,7 @@ class Changed:
         """On the disk before anything is changed. InputError while another `assay` has changed
         the server, MissingError if the journal cannot be written, RestoreError while what an
         earlier run changed is not put back."""
-        recorded = Recorded(
+        recorded = SettingsRecord(
             owner=processes.identity(os.getpid()),
             kind=self.kind,
             given=dict(self.given),
@@ -100,11 +100,11 @@ class Changed:
         self.is_written = False
 
 
-def _recorded(path: Path) -> Recorded:
+def _recorded(path: Path) -> SettingsRecord:
     """What a journal says; RestoreError if it is none, is damaged, or may not be obeyed."""
     try:
         (event,) = Journal(path).events()
-        return Recorded.model_validate(event)
+        return SettingsRecord.model_validate(event)
     except (ValueError, ValidationError) as error:
         raise RestoreError(
             f"{path} is no journal of an attached server",

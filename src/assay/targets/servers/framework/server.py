@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from assay import native
 from assay.core.address import Target, parse_url
 from assay.core.cache import no_room
+from assay.core.digest import contents_digest
 from assay.core.errors import AssayError, InputError, MissingError, RunError
 from assay.linux import procfs, smaps
 from assay.linux.placement import placement
@@ -254,8 +255,9 @@ class ServerRun:
         self._process = _shown(started.process, tuple(self._launch.env))
         image = started.adapter.image(started.place)
         if image is not None:
-            sha256 = procfs.mapped_digest(started.process.pid, image)
-            self._process["executable"] = {"sha256": sha256}
+            if not procfs.maps_file(started.process.pid, image):
+                raise RunError(f"the process has not loaded {image}")
+            self._process["executable"] = {"sha256": contents_digest(image)}
         return self._read_back
 
     @property

@@ -15,7 +15,7 @@ from assay.core.cache import cache, keep
 from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError, RunError
 from assay.core.parameters import Parameter, by_name
-from assay.linux.pools import ROOM
+from assay.host.pool_shortage import SLACK
 from assay.targets.base import Launch, Target
 from assay.targets.servers.framework.adapter import Adapter, Place, Program
 from assay.targets.servers.framework.attached_run import Attached, require_attachable
@@ -142,7 +142,7 @@ class ServerTarget(Target):
         need = self.adapter.huge_bytes(self._own(launch), page_bytes)
         if need is None:
             raise MissingError(f"{self.kind} takes no pages of a pool", next_step="leave pages out")
-        return int(need * ROOM)
+        return int(need * SLACK)
 
     def _binary(self, launch: Launch) -> Path:
         """The server that the launch names, or the one that is here."""
