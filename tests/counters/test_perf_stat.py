@@ -105,7 +105,7 @@ def test_a_text_that_does_not_say_how_long_it_counted_has_no_numbers() -> None:
     """Old versions of perf leave it out."""
     (count,) = read_perf_stat("123,,cycles\n")
     assert count == Count(
-        "cycles", None, "", None, "how much of the time it was counted is not said"
+        "cycles", None, "", None, "the share of the time it was counted is missing"
     )
 
 

@@ -217,7 +217,7 @@ def test_a_machine_is_not_asked_for_more_than_it_can_give(tree: Tree) -> None:
     assert fits(Need(13 * GIB, 2 * MIB), view.pools[0], view) is None
     trouble = fits(Need(14 * GIB, 2 * MIB), view.pools[0], view)
     assert trouble is not None
-    assert "14.0 GiB are wanted" in trouble
+    assert "14.0 GiB are needed" in trouble
     with pytest.raises(InputError, match="positive"):
         Need(-1, 2 * MIB)
 

@@ -97,7 +97,7 @@ def test_what_is_in_use_and_a_tenth_are_left_to_others(tmp_path: Path) -> None:
     (pool,) = view.pools
     assert fits(Need(10 * GIB, 2 * MIB), pool, view) is None
     why = fits(Need(11 * GIB, 2 * MIB), pool, view)
-    assert "11.0 GiB are wanted" in why
+    assert "11.0 GiB are needed" in why
     assert missing(Need(10 * MIB, 2 * MIB), pool) == 1
 
 

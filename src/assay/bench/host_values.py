@@ -57,7 +57,7 @@ def _end(plan: HostPlan, host: HostTree) -> None:
     forget(host, plan.id)
     if drifted:
         raise RestoreError(
-            f"{drifted[0]} was changed by somebody else while a run used it, and left alone",
+            f"{drifted[0]} was changed by another program during a run; Assay leaves it alone",
             next_step="find out who manages it, then `assay run --resume`",
         )
 

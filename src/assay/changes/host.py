@@ -155,7 +155,7 @@ HOST_CHANGES = (
     ),
     _host(
         "thp",
-        "to whom the kernel gives transparent huge pages: nobody, those that ask, everybody",
+        "which processes get transparent huge pages: none, those that ask, all",
         _values(THP, "never", "always", "madvise"),
         signature=rises("resident_bytes") + falls("dtlb_walks_per_1000_instructions"),
     ),

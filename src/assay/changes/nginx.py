@@ -69,7 +69,7 @@ NGINX_CHANGES = (
     ),
     number(
         "nginx.workers",
-        "worker processes: how many may want the lock at once",
+        "worker processes, which may contend for a lock",
         NGINX,
         "worker_processes",
         off=1,

@@ -178,7 +178,7 @@ POSTGRESQL_CHANGES = (
     ),
     number(
         "postgresql.placebo",
-        "effort of the genetic optimiser of queries, which joins of twelve tables and more meet",
+        "effort of the genetic query optimiser, which plans joins of twelve tables and more",
         POSTGRESQL,
         "geqo_effort",
         off=5,

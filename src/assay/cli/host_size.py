@@ -68,7 +68,7 @@ def register(group: typer.Typer) -> None:
 def _figure(bytes_: str | None, url: str | None, data: Path | None) -> MemoryFigure:
     if [bytes_, url, data].count(None) != 2:
         raise InputError(
-            "one of --bytes, --from and --data says how much the server wants",
+            "one of --bytes, --from and --data is needed: the memory that the server uses",
             next_step="such as --bytes 8GiB",
         )
     if url is not None:
@@ -123,7 +123,7 @@ def _lines(told: dict[str, object], need: Need) -> Iterator[Line]:
     if need.page_bytes == 2 << 20:
         yield Line(f"sysctl    vm.nr_hugepages={need.pages}")
     if told["have"] is not None:
-        yield Line(f"have      {told['have']} pages nobody's; {told['missing']} missing")
+        yield Line(f"have      {told['have']} pages free; {told['missing']} missing")
     for node, share in nodes.items():
         yield Line(f"{node:9} {share['need']} needed, {share['have']} free")
     if isinstance(used, dict):

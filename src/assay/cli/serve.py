@@ -21,7 +21,7 @@ def command(
     upstream: list[str] = typer.Option(
         [], help="Where a proxy passes requests on to.", metavar="HOST:PORT"
     ),
-    stall: str = typer.Option("0s", help="Answer nobody for so long in each period."),
+    stall: str = typer.Option("0s", help="Stall all answers for so long in each period."),
     period: str = typer.Option("1s", help="The period of stalls."),
     protocol: str = typer.Option(None, help="What tpcc speaks: postgresql or mysql."),
 ) -> ExitCode | None:

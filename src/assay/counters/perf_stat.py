@@ -105,7 +105,7 @@ def _count(
     except ValueError as error:
         raise _wrong(number, line, f"{value!r} is not a number") from error
     if running is None:
-        why = "how much of the time it was counted is not said"
+        why = "the share of the time it was counted is missing"
         return Count(event, None, unit, None, why, at_s, cpu)
     if running < WHOLE:
         return Count(event, None, unit, running, multiplexed(running), at_s, cpu)

@@ -72,7 +72,7 @@ class Reader(threading.Thread):
             self._session.process.kill()
             raise RunError(f"opening them took longer than {PATIENCE_S:.0f} s")
         if not self.heard:
-            raise RunError(getattr(self.error, "message", "it said nothing"))
+            raise RunError(getattr(self.error, "message", "it gave no reason"))
         ready = self.heard[0]
         assert isinstance(ready, native.Ready)
         return ready.manifest

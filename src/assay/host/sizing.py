@@ -143,7 +143,7 @@ def fits(need: Need, pool: Pool, view: View) -> str | None:
     wanted = need.pages * need.page_bytes
     if wanted > room:
         return (
-            f"{wanted / 2**30:.1f} GiB are wanted and {max(0, room) / 2**30:.1f} GiB can be given: "
+            f"{wanted / 2**30:.1f} GiB are needed and {max(0, room) / 2**30:.1f} GiB can be given: "
             f"{total / 2**30:.1f} in all, {in_use / 2**30:.1f} in use, "
             f"{others / 2**30:.1f} in other pools, and a tenth or 1 GiB is left free"
         )

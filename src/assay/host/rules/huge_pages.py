@@ -93,7 +93,7 @@ def _wasted(view: View) -> Iterator[HostFinding]:
             yield HostFinding(
                 "H03",
                 "S2",
-                f"{spare} of {pool.total} pages of {_size(pool.page_bytes)} are nobody's: "
+                f"{spare} of {pool.total} pages of {_size(pool.page_bytes)} are unused: "
                 f"{spare * pool.page_bytes / 2**30:.1f} GiB",
                 "memory in a pool is of no use to anything else, and is never swapped",
                 DOC,

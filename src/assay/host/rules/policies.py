@@ -17,7 +17,7 @@ def _thp(view: View) -> Iterator[HostFinding]:
         yield HostFinding(
             "H08",
             "S2",
-            f"{THP}/enabled is always, and {view.kind} does not want it",
+            f"{THP}/enabled is always, and {view.kind} suffers from it",
             view.traits.suffers_thp,
             "Redis documentation, latency; MongoDB documentation, production notes",
             "for this service only: MemoryTHP= of systemd, or the server's own prctl "
