@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "assay"
 ORDER = (
     "core",
+    "reasons",
     "native",
     "linux",
     "undo",

@@ -132,7 +132,7 @@ class TestSentinel:
         found = bundle.verdicts()
         primary = [r for r in found.verdicts if r.metric == "throughput"]
         assert {r.word for r in primary if r.contrast.kind == "change"} == {"invalid"}
-        assert "the sentinel" in primary[0].reason
+        assert "the A/A control" in primary[0].reason
         assert found.recommended is None
 
     def test_it_never_keeps_a_study_going(

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from report_samples import Made
 
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.record import Bundle
 from assay.report.answer import answer, as_measured, by_how_much, listed, moves
 from assay.report.view import view
@@ -115,8 +117,8 @@ def test_a_placebo_that_works_takes_the_answer_away(samples: Made) -> None:
 def test_a_fragile_verdict_is_called_so(samples: Made) -> None:
     """What the ruling says against its own word reaches the answer."""
     bundle = samples.bundle("plain")
-    reason = "the interval lies above zero; fragile: the mean-based interval says undecided"
-    doubted = changed(bundle.verdicts(), "cache", reason=reason)
+    reasons = [Reason.of(Code.ABOVE_ZERO), Reason.of(Code.FRAGILE, word="undecided")]
+    doubted = changed(bundle.verdicts(), "cache", reasons=reasons)
     assert "The verdict on cache is fragile: the mean-based interval says undecided." in answer(
         bundle.plan, doubted
     )

@@ -62,7 +62,7 @@ class TestGroups:
             assert not any(row["effort"] or row["dose"] for row in found[key]["rows"])
 
     def test_rows_over_all_cases_are_grouped_as_those_of_one(self, tmp_path: Path) -> None:
-        """They carry "suite" in place of their kind."""
+        """They have the kinds of the cases, and the scope of the suite."""
         three = HEAD + HINT + CACHE + TAIL.replace("one-at-a-time", "factorial")
         bundle = made(tmp_path / "b", cases(three))
         together, one = sections(bundle, 0), sections(bundle, 1)
@@ -182,8 +182,8 @@ class TestTerminal:
     def test_a_sentinel_told_apart_is_said_once_and_first(self, samples: Made) -> None:
         """Every verdict is invalid, and nothing is led to either."""
         said = text(samples.bundle("told-apart"))
-        assert said.count("was told apart from it") == 1
-        assert said.index("was told apart") < said.index("Changes:")
+        assert said.count("differs from it (") == 1
+        assert said.index("differs from it (") < said.index("Changes:")
         for gone in ("helps  ", "best set", "leads", "recommended"):
             assert gone not in said
 
@@ -227,7 +227,7 @@ class TestAnswer:
 
     def test_a_harness_that_makes_differences_has_no_answer(self, samples: Made) -> None:
         """And a banner."""
-        assert self.answer(samples, "told-apart").startswith("There is no answer: the sentinel")
+        assert self.answer(samples, "told-apart").startswith("There is no answer: the A/A control")
         (banner,) = view(samples.bundle("told-apart"))["banners"]
         assert banner["title"] == "No verdict of this study is valid"
 

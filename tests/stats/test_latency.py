@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from assay.core.metrics import METRICS
-from assay.stats.latency import latency_count, requests_needed, saturated, too_few
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
+from assay.stats.latency import Saturation, latency_count, requests_needed, saturated, too_few
 
 
 def test_a_quantile_needs_a_hundred_latencies_beyond_it():
@@ -26,18 +28,20 @@ def test_every_quantile_that_is_a_metric_has_its_number_and_nothing_else_has():
 
 def test_a_short_run_says_what_it_lacks_and_what_to_do():
     """The sentence for people."""
-    assert (
-        too_few("latency_p99", 2_000) == "2,000 operations; p99 needs 10,000: lengthen the window"
-    )
-    assert too_few("latency_p99", 9_999, "batches of 64").startswith("9,999 batches of 64; p99")
+    short = too_few("hint", "latency_p99", 2_000)
+    assert short is not None
+    assert short.text == "hint: 2,000 operations; p99 needs 10,000: lengthen the window"
+    batches = too_few("hint", "latency_p99", 9_999, "batches of 64")
+    assert batches is not None
+    assert batches.text.startswith("hint: 9,999 batches of 64; p99")
 
 
 def test_a_run_that_is_long_enough_says_nothing():
     """At the number itself, and for metrics that have none."""
-    assert too_few("latency_p99", 10_000) == ""
-    assert too_few("latency_mean", 3) == ""
-    assert too_few("latency_max", 3) == ""
-    assert too_few("throughput", 3) == ""
+    assert too_few("hint", "latency_p99", 10_000) is None
+    assert too_few("hint", "latency_mean", 3) is None
+    assert too_few("hint", "latency_max", 3) is None
+    assert too_few("hint", "throughput", 3) is None
 
 
 def test_a_latency_of_a_batch_counts_once():
@@ -60,14 +64,16 @@ def test_with_that_many_a_quantile_is_known_to_a_tenth_of_its_own_tail():
 
 def test_a_server_that_cannot_keep_up_is_saturated():
     """Below 99 % of the offered rate the latency is that of the window."""
-    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 900.0}) == (
-        "900 of 1,000 operations/s were answered (90 %), so latency grows with the window: "
-        "offer less"
+    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 900.0}) == Saturation(1000, 900)
+    said = Reason.of(Code.SATURATED, arm="hint", runs=1, of=4, asked=1000.0, achieved=900.0).text
+    assert said == (
+        "hint was saturated in 1 of 4 runs: 900 of 1,000 operations/s were answered (90 %), so "
+        "latency grows with the window: offer less"
     )
-    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 990.0}) == ""
+    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 990.0}) is None
 
 
 def test_a_closed_loop_is_never_called_saturated():
     """It has no rate to fall short of; neither has a run that failed."""
-    assert saturated({"asked_per_s": None, "achieved_per_s": 900.0}) == ""
-    assert saturated({}) == ""
+    assert saturated({"asked_per_s": None, "achieved_per_s": 900.0}) is None
+    assert saturated({}) is None

@@ -87,8 +87,8 @@ def test_arms_that_all_warm_up_are_not_steady():
     found = steadiness(trends, "a", MARGIN)
     assert not found["a"].steady
     assert not found["b"].steady
-    assert "faster than first halves" in found["b"].reason
-    assert "warm up longer" in found["b"].reason
+    assert "faster than first halves" in found["b"].why.text
+    assert "warm up longer" in found["b"].why.text
 
 
 def test_an_arm_that_drifts_away_from_the_baseline_is_not_steady():
@@ -101,7 +101,7 @@ def test_an_arm_that_drifts_away_from_the_baseline_is_not_steady():
     found = steadiness(trends, "a", MARGIN)
     assert found["a"].steady
     assert not found["b"].steady
-    assert "less than the baseline's" in found["b"].reason
+    assert "less than the baseline's" in found["b"].why.text
 
 
 def test_a_trend_within_half_the_margin_is_steady():

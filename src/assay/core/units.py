@@ -70,6 +70,11 @@ def format_duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def percent(fraction: float) -> str:
+    """A fraction as people read it: 0.021 becomes "2.1 %"."""
+    return f"{100 * fraction:.3g} %"
+
+
 def format_percent(fraction: float, *, signed: bool = True) -> str:
     """A fraction for people, with the digits that its size deserves: "+2.1 %"."""
     percent = 100 * fraction

@@ -85,7 +85,7 @@ def _is_whole(row: Row, primary: str) -> bool:
         row.metric == primary
         and row.arm not in ("", SENTINEL)
         and row.estimate is not None
-        and row.contrast.kind in ("change", "step", SUITE)
+        and row.contrast.kind in ("change", "step")
     )
 
 

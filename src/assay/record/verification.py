@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Any
 
 from assay.core.errors import AlteredError
@@ -40,6 +41,7 @@ def counted_runs(bundle: Bundle) -> list[RunRecord]:
 def differences(bundle: Bundle) -> list[str]:
     """Where `verdicts.json` is not what the runs say, in words; empty when all is well.
 
+    Sentences are compared where this version of Assay wrote them.
     AlteredError names the run when one was altered; StatisticsError names the version of the
     statistics that decided the bundle when this version cannot recompute it.
     """
@@ -48,8 +50,26 @@ def differences(bundle: Bundle) -> list[str]:
     said = bundle.verdicts()
     if said.stopped and not replay.stopped:
         replay.stop(said.stopped)
-    found = list(_differing("verdicts.json", said.model_dump(), verdicts_of(replay).model_dump()))
+    kept, made = said.model_dump(), verdicts_of(replay).model_dump()
+    coded = any(row.reasons for row in said.verdicts) or not said.verdicts
+    if not coded or bundle.plan.version != version("assay"):
+        kept, made = (_without(found, SENTENCES if coded else WORDING) for found in (kept, made))
+    found = list(_differing("verdicts.json", kept, made))
     return found + list(_altered_profiles(bundle, replay))
+
+
+SENTENCES = frozenset({"reason", "sentence", "warnings", "told_apart", "unestimable", "refused"})
+"""What is worded for people. Another version of Assay may word it otherwise."""
+
+WORDING = SENTENCES | {"reasons"}
+"""The same of bundles made before reasons had codes."""
+
+
+def _without(found: Any, keys: frozenset[str]) -> Any:
+    """A value read from JSON without some keys, at any depth."""
+    if isinstance(found, dict):
+        return {k: _without(v, keys) for k, v in found.items() if k not in keys}
+    return [_without(v, keys) for v in found] if isinstance(found, list) else found
 
 
 def _altered_profiles(bundle: Bundle, replay: Replay) -> Iterator[str]:

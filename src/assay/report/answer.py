@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.core.metrics import metric
-from assay.core.units import format_percent
+from assay.core.units import format_percent, percent
 from assay.plan import SENTINEL, Plan
+from assay.reasons.sentences import Code
 from assay.report.best import standing
 from assay.report.scaling import compared, not_compared, wins
 from assay.report.sections import flips, headline, left_race, primary, slow_runs
-from assay.report.wording import as_measured, interval, is_arm, kind_of, label, listed, short
-from assay.stats.rule import percent
+from assay.report.wording import as_measured, codes, interval, is_arm, kind_of, label, listed, short
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 
@@ -145,15 +145,19 @@ def _unsure(arms: Sequence[Row]) -> str:
 def _invalid(arms: Sequence[Row]) -> list[str]:
     """Why there is no valid verdict: a missing witness, or what else spoils a comparison."""
     rows = _of(arms, "invalid")
-    unseen = [label(r) for r in rows if r.reason.startswith("no witness: ")]
-    spoiled = [r for r in rows if not r.reason.startswith("no witness: ")]
-    said = [f"No valid verdict on {label(r)}: {r.reason.partition(';')[0]}." for r in spoiled]
+    unseen = [label(r) for r in rows if Code.NO_WITNESS in codes(r)]
+    spoiled = [r for r in rows if Code.NO_WITNESS not in codes(r)]
+    said = [f"No valid verdict on {label(r)}: {_first(r)}." for r in spoiled]
     if unseen:
         said.append(
             f"No valid verdict, because what was compared was not seen in force in every run: "
             f"{listed(unseen)}."
         )
     return said
+
+
+def _first(row: Row) -> str:
+    return row.reasons[0].text if row.reasons else row.reason
 
 
 def _interactions(rows: Sequence[Row], margin: float) -> list[str]:
@@ -197,8 +201,8 @@ def _same(one: Row, other: Row) -> bool:
 
 def _fragile(row: Row) -> str:
     """What the ruling says against its own word; empty where it stands firm."""
-    _, found, doubt = row.reason.partition("fragile: ")
-    return f"The verdict on {label(row)} is fragile: {doubt}." if found else ""
+    found = [r.text for r in row.reasons if r.code == Code.FRAGILE]
+    return f"The verdict on {label(row)} is {found[0]}." if found else ""
 
 
 def _slow(rows: Sequence[Row], word: str) -> str:

@@ -11,11 +11,10 @@ from itertools import pairwise
 from typing import Any
 
 from assay.core.metrics import metric
-from assay.core.units import format_duration, format_quantity
+from assay.core.units import format_duration, format_quantity, percent
 from assay.plan import Plan
 from assay.plan.plan import PlannedCase
 from assay.record import RunRecord
-from assay.stats.rule import percent
 from assay.stats.sequence import extended
 from assay.verdict.rows import Verdicts
 

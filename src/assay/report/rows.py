@@ -16,7 +16,6 @@ from assay.core.terms import EFFORTS
 from assay.plan import Plan
 from assay.report.sections import (
     Section,
-    left_race,
     other_leads,
     own_reason,
     primary,
@@ -32,16 +31,15 @@ LOGARITHMIC_ABOVE = 1.0
 
 def verdict_groups(plan: Plan, verdicts: Verdicts) -> list[dict[str, Any]]:
     """The verdict tables: a group per case, suite first, and in it a section per kind of row."""
-    told = verdicts.told_apart
     return [
         {"case": name, "heading": heading(plan, name), "sections": found}
         for name, mine in by_case(plan, primary(verdicts))
-        if (found := [_section(plan, s, told) for s in sections(plan, mine)])
+        if (found := [_section(plan, s) for s in sections(plan, mine)])
     ]
 
 
-def _section(plan: Plan, section: Section, told: str) -> dict[str, Any]:
-    rows = [verdict_row(plan, r, told) for r in section.rows]
+def _section(plan: Plan, section: Section) -> dict[str, Any]:
+    rows = [verdict_row(plan, r) for r in section.rows]
     return {
         "key": section.key,
         "title": section.title,
@@ -68,8 +66,8 @@ def heading(plan: Plan, case: str) -> str:
     return f"Case {case}"
 
 
-def verdict_row(plan: Plan, row: Row, told: str = "") -> dict[str, Any]:
-    """One row of a verdict table; `told`: what is said once for the whole study.
+def verdict_row(plan: Plan, row: Row) -> dict[str, Any]:
+    """One row of a verdict table.
 
     Effort and dose are those of an arm; an averaged effect has neither.
     """
@@ -88,7 +86,7 @@ def verdict_row(plan: Plan, row: Row, told: str = "") -> dict[str, Any]:
         "held": row.witness.held,
         "witness": _witness(row),
         "evidence": _evidence(plan, row),
-        "reason": left_race(row) or own_reason(row, told),
+        "reason": own_reason(row),
     }
 
 

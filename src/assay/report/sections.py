@@ -7,12 +7,13 @@ and rows that only suggest stand nowhere among those that are confirmed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.plan import Plan
-from assay.report.wording import is_lead, kind_of, listed
+from assay.reasons import worded
+from assay.reasons.sentences import Code
+from assay.report.wording import codes, is_lead, kind_of, listed
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 
@@ -115,25 +116,33 @@ def _of_the_screen(plan: Plan, row: Row) -> bool:
 # reasons
 
 
-_PLAIN = re.compile(
-    r"the interval lies (above zero|below zero|within [\d.e-]+ % of zero)"
-    r"( \((look|extension) [^)]*\))?"
-)
+_PLAIN = (Code.ABOVE_ZERO, Code.BELOW_ZERO, Code.WITHIN_MARGIN)
 
 
-def is_plain(reason: str) -> bool:
-    """Whether a reason says no more than word and interval do."""
-    return _PLAIN.fullmatch(reason) is not None
+def is_plain(row: Row) -> bool:
+    """Whether a row's reasons say no more than word and interval do."""
+    return (
+        len(row.reasons) == 1
+        and row.reasons[0].code in _PLAIN
+        and ("less_than" not in row.reasons[0].fields)
+    )
 
 
-def own_reason(row: Row, told: str) -> str:
-    """A row's reason without what is wrong with the whole study, which is said once."""
-    return row.reason.removeprefix(f"{told}; ") if told else row.reason
+def own_reason(row: Row) -> str:
+    """A row's reason without what is wrong with the whole study, which is said once.
+
+    Of an arm that another beat before its own verdict, only that.
+    """
+    if not row.reasons:
+        return row.reason
+    if left := [r for r in row.reasons if r.code == Code.LEFT_RACE]:
+        return worded(left)
+    return worded(r for r in row.reasons if r.code != Code.CONTROL_DIFFERS)
 
 
-def left_race(row: Row) -> str:
-    """That and by whom an arm was beaten before its own verdict, without what follows; or empty."""
-    return row.reason.partition(";")[0] if row.reason.startswith("left the race: ") else ""
+def left_race(row: Row) -> bool:
+    """Whether an arm was beaten before its own verdict."""
+    return Code.LEFT_RACE in codes(row)
 
 
 def flips(rows: Sequence[Row]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.core.metrics import metric
-from assay.core.units import format_percent
+from assay.core.units import format_percent, percent
 from assay.explain import Explanation
 from assay.plan import Plan
 from assay.report.best import NAMES_SHOWN, best_lines, few, standing
@@ -25,7 +25,6 @@ from assay.report.sections import (
     Section,
     flips,
     is_plain,
-    left_race,
     main_case,
     other_leads,
     own_reason,
@@ -44,7 +43,6 @@ from assay.report.wording import (
     reading,
     short,
 )
-from assay.stats.rule import percent
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 __all__ = ["STYLES", "Line", "interval", "label", "verdict_lines"]
@@ -71,7 +69,7 @@ def verdict_lines(
     if told:
         lines += [Line(f"no verdict is valid: {told}", STYLES["invalid"]), Line("")]
     lines += screen_lines(plan, verdicts)
-    lines += _confirmed(plan, verdicts, told, explained)
+    lines += _confirmed(plan, verdicts, explained)
     lines += scaling_lines(plan, verdicts)
     lines += _slow(verdicts, plan)
     lines += [] if told else _leads(plan, verdicts)
@@ -91,7 +89,7 @@ def uncounted_lines(plan: Plan) -> list[Line]:
 
 
 def _confirmed(
-    plan: Plan, verdicts: Verdicts, told: str, explained: Sequence[Explanation]
+    plan: Plan, verdicts: Verdicts, explained: Sequence[Explanation]
 ) -> list[Line]:
     """Every section with its rows; effects that are no arm's only for all cases together."""
     rows = [r for r in primary(verdicts) if r.contrast.kind != "scaling"]
@@ -100,7 +98,7 @@ def _confirmed(
     shown.sort(key=lambda r: r.case != main_case(plan))
     if not shown:
         return []
-    table = _Table(plan, shown, several, told, explained)
+    table = _Table(plan, shown, several, explained)
     lines: list[Line] = []
     found = sections(plan, shown)
     for section in found:
@@ -127,11 +125,10 @@ class _Table:
         plan: Plan,
         rows: Sequence[Row],
         several: bool,
-        told: str,
         explained: Sequence[Explanation],
     ) -> None:
         self.explained = {_compared(e.verdict): e for e in explained}
-        self.plan, self.several, self.told = plan, several, told
+        self.plan, self.several = plan, several
         self.many = sum(is_arm(r) for r in rows) > MANY
         self.name_width = max(len(self._name(r)) for r in rows)
         self.interval_width = max(len(interval(r)) for r in rows)
@@ -158,9 +155,8 @@ class _Table:
             head += f"   effort {row.effort}" if row.effort else ""
             head += f"   dose {doses}" if self.many and doses else ""
         lines = [Line(head, STYLES[row.word])]
-        reason = left_race(row) or own_reason(row, self.told)
-        if not is_plain(reason):
-            lines.append(Line(f"    why      {reason}"))
+        if not is_plain(row):
+            lines.append(Line(f"    why      {own_reason(row)}"))
         if not is_arm(row):
             return lines
         found = self.explained.get(_compared(row))

@@ -13,6 +13,7 @@ from typing import Any
 
 from assay.core.errors import BundleError
 from assay.core.metrics import metric
+from assay.core.units import percent
 from assay.explain import explanations
 from assay.plan import Plan
 from assay.record import Bundle, RunRecord, counting, replayed, statuses, verdicts_of
@@ -33,7 +34,6 @@ from assay.report.samples import (
 )
 from assay.report.scaling import scaling_view
 from assay.report.screen import screen_view
-from assay.stats.rule import percent
 from assay.verdict.rows import Verdicts
 
 View = dict[str, Any]

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from assay.core.metrics import metric
 from assay.core.units import format_percent
 from assay.plan import SENTINEL
-from assay.verdict.rows import SUITE, Row
+from assay.reasons.sentences import Code
+from assay.verdict.rows import Row
 
 STYLES: Mapping[str, str] = {
     "helps": "bold green",
@@ -33,23 +34,13 @@ def listed(names: Iterable[str], last_word: str = "and") -> str:
 
 
 def kind_of(row: Row) -> str:
-    """The kind of a row's contrast, "sentinel" for the self-check.
+    """The kind of a row's contrast, "sentinel" for the A/A control."""
+    return "sentinel" if row.arm == SENTINEL else row.contrast.kind
 
-    Rows over all cases carry "suite" in its place; what they compare tells their kind.
-    """
-    contrast = row.contrast
-    if row.arm == SENTINEL:
-        return "sentinel"
-    if contrast.kind != SUITE:
-        return contrast.kind
-    if not contrast.against:
-        return "interaction" if ":" in contrast.of else "main"
-    if not contrast.given:
-        return "change"
-    climbed = contrast.given == contrast.against and (
-        contrast.of.startswith(f"{contrast.given}+") or contrast.given == "baseline"
-    )
-    return "step" if climbed else "simple"
+
+def codes(row: Row) -> list[Code]:
+    """The codes of a row's reasons; none in bundles made before there were codes."""
+    return [reason.code for reason in row.reasons]
 
 
 def is_arm(row: Row) -> bool:

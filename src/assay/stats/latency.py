@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.stats.constants import STANDARD, Constants
 
 SATURATED = STANDARD.saturated
@@ -46,25 +49,41 @@ def latency_count(operations: int, latency_of: str) -> int:
 
 
 def too_few(
+    arm: str,
     metric_name: str,
     latencies: int,
     latency_of: str = "operations",
     constants: Constants = STANDARD,
-) -> str:
-    """Why a run with so many latencies cannot give this metric and what to do, or ""."""
+) -> Reason | None:
+    """Why a run of `arm` with so many latencies cannot give this metric, and what to do."""
     needed = requests_needed(metric_name, constants)
     if needed is None or latencies >= needed:
-        return ""
+        return None
     quantile = metric_name.removeprefix("latency_")
-    return f"{latencies:,} {latency_of}; {quantile} needs {needed:,}: lengthen the window"
+    return Reason.of(
+        Code.TOO_FEW_LATENCIES,
+        arm=arm,
+        latencies=latencies,
+        of=latency_of,
+        quantile=quantile,
+        needed=needed,
+    )
 
 
-def saturated(health: Mapping[str, Any], constants: Constants = STANDARD) -> str:
-    """Why a run at a fixed rate says nothing about latency, or ""; closed loops never do."""
+@dataclass(frozen=True)
+class Saturation:
+    """Operations per second that were offered and that were answered."""
+
+    asked: float
+    achieved: float
+
+
+def saturated(health: Mapping[str, Any], constants: Constants = STANDARD) -> Saturation | None:
+    """What a run at a fixed rate did not keep up with; its latency then grows with its window.
+
+    None where it kept up, and for closed loops.
+    """
     asked, achieved = health.get("asked_per_s"), health.get("achieved_per_s")
     if asked is None or achieved is None or achieved >= constants.saturated * asked:
-        return ""
-    return (
-        f"{achieved:,.0f} of {asked:,.0f} operations/s were answered "
-        f"({100 * achieved / asked:.0f} %), so latency grows with the window: offer less"
-    )
+        return None
+    return Saturation(asked, achieved)

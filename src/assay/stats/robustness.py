@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.stats.rule import Word
 from assay.stats.signed_rank import UNBOUNDED, Interval
 
@@ -52,9 +54,9 @@ def fragility(
     level: float,
     level_equivalence: float,
     margin_log: float,
-) -> str:
-    """A remark when the mean-based intervals at the same nominal levels use another word, or ""."""
+) -> tuple[Reason, ...]:
+    """A reason when the mean-based intervals at the same nominal levels use another word."""
     other = read_off(
         mean_interval(values, level), mean_interval(values, level_equivalence), margin_log
     )
-    return "" if other == word else f"fragile: the mean-based interval says {other}"
+    return () if other == word else (Reason.of(Code.FRAGILE, word=str(other)),)

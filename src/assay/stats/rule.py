@@ -93,8 +93,3 @@ class Rule:
     def margin_log(self) -> float:
         """`margin` in natural-log units."""
         return math.log1p(self.margin)
-
-
-def percent(fraction: float) -> str:
-    """A fraction as people read it: 0.021 becomes "2.1 %"."""
-    return f"{100 * fraction:.3g} %"

@@ -31,10 +31,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.units import format_duration
+from assay.core.units import format_duration, percent
 from assay.stats.boundary import looks, nominal_levels
 from assay.stats.constants import STANDARD, Constants
-from assay.stats.rule import Rule, percent
+from assay.stats.rule import Rule
 
 DISTURBED = 0.5
 """Pair noise from which on a sentence speaks of a factor and of a disturbed machine; a guess."""

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from assay.core.units import percent
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.contrast import Cell, Contrast, conditions, interaction, main_effect
 from assay.stats.fractions import alias_groups, columns
-from assay.stats.rule import percent
 from assay.stats.signed_rank import DECIMALS
 
 _NOISE_MIN = 1e-9  # log units; below it lies rounding of the arithmetic, not noise

@@ -13,9 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.stats.constants import STANDARD
 from assay.stats.robustness import read_off
-from assay.stats.rule import Rule, Strength, Word, percent
+from assay.stats.rule import Rule, Strength, Word
 from assay.stats.sequence import Judgement, Series, as_fractions
 from assay.stats.signed_rank import SignedRank
 
@@ -63,15 +65,14 @@ def _suggestion(
     word = read_off(interval, plain, 0.0 if rule is None else rule.margin_log)
     if selected_level is None and word in (Word.HELPS, Word.HURTS):
         word = Word.UNDECIDED
-        reason = "not beyond what chance brings among so many metrics"
+        reason = Reason.of(Code.CHANCE)
     elif word in (Word.HELPS, Word.HURTS):
-        side = "above" if word is Word.HELPS else "below"
-        reason = f"the interval lies {side} zero"
+        reason = Reason.of(Code.ABOVE_ZERO if word is Word.HELPS else Code.BELOW_ZERO)
     elif word is Word.NO_DIFFERENCE:
         interval, level = plain, rate
-        reason = f"the interval lies within {percent(rule.margin if rule else 0.0)} of zero"
+        reason = Reason.of(Code.WITHIN_MARGIN, margin=rule.margin if rule else 0.0)
     else:
-        reason = "the interval includes zero"
+        reason = Reason.of(Code.INCLUDES_ZERO)
     low, high = as_fractions(interval)
     return Judgement(
         name=name,
@@ -83,6 +84,6 @@ def _suggestion(
         look=None,
         final=True,
         level=level,
-        reason=f"{reason}; a secondary metric, fixed sample",
+        reasons=(reason, Reason.of(Code.SECONDARY)),
         strength=Strength.SUGGESTS,
     )

@@ -38,10 +38,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.units import percent
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.stats.boundary import nominal_levels
 from assay.stats.constants import STANDARD
 from assay.stats.robustness import within
-from assay.stats.rule import percent
 from assay.stats.signed_rank import DECIMALS, SignedRank, critical_count
 
 Table = Mapping[int, Mapping[str, float]]
@@ -58,6 +60,11 @@ class Beaten:
     by: str
     blocks: int
     low: float
+
+    @property
+    def reason(self) -> Reason:
+        """Why its own verdict is not waited for."""
+        return Reason.of(Code.LEFT_RACE, by=self.by, low=self.low, blocks=self.blocks)
 
     def __str__(self) -> str:
         return f"{self.by} is better by more than {percent(self.low)} ({self.blocks} blocks)"

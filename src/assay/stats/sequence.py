@@ -40,10 +40,12 @@ from dataclasses import dataclass, replace
 
 from scipy.special import chdtri, ndtri
 
+from assay.reasons import Reason, worded
+from assay.reasons.sentences import Code
 from assay.stats.boundary import looks, nominal_levels
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import fragility, read_off, within
-from assay.stats.rule import Rule, Strength, Word, percent
+from assay.stats.rule import Rule, Strength, Word
 from assay.stats.sample_size import blocks_for_margin, blocks_for_smallest, study_size
 from assay.stats.signed_rank import Interval, SignedRank
 
@@ -75,8 +77,13 @@ class Judgement:
     look: int | None
     final: bool
     level: float
-    reason: str
+    reasons: tuple[Reason, ...]
     strength: Strength = Strength.CONFIRMED
+
+    @property
+    def reason(self) -> str:
+        """The reasons as one text."""
+        return worded(self.reasons)
 
 
 def judge(
@@ -161,10 +168,11 @@ class _Look:
     def final_z(self, alpha: float) -> float:
         return -float(ndtri(nominal_levels(self.schedule, self.planned, alpha)[-1] / 2))
 
-    def place(self) -> str:
+    def place(self) -> dict[str, int]:
+        """Where it stands, as fields of a reason."""
         if self.extension:
-            return f"extension {self.extension}, {self.blocks} blocks"
-        return f"look {self.index + 1} of {len(self.schedule)}, {self.blocks} blocks"
+            return {"extension": self.extension, "blocks": self.blocks}
+        return {"look": self.index + 1, "looks": len(self.schedule), "blocks": self.blocks}
 
 
 def _replay(
@@ -204,8 +212,8 @@ def _reopen(found: dict[str, Judgement], look: _Look) -> None:
     """What an extension takes up again: everything that ended undecided."""
     for name, judgement in found.items():
         if judgement.word is Word.UNDECIDED:
-            reason = f"extension {look.extension} is judged at block {look.blocks}"
-            found[name] = replace(judgement, final=False, reason=_join(reason, judgement.reason))
+            reason = Reason.of(Code.EXTENDED, extension=look.extension, block=look.blocks)
+            found[name] = replace(judgement, final=False, reasons=(reason, *judgement.reasons))
 
 
 def _check(series: Mapping[str, Series], names: list[str], blocks_done: int) -> None:
@@ -254,9 +262,9 @@ def _settle(name: str, sample: SignedRank | None, look: _Look, left: int, family
     rule = look.rule
     alpha = rule.alpha_main / left
     if sample is None:
-        text = "no block of this contrast is complete"
+        why = (Reason.of(Code.NO_COMPLETE_BLOCK),)
         return Judgement(
-            name, Word.UNDECIDED, None, None, None, 0, look.position, look.last, alpha, text
+            name, Word.UNDECIDED, None, None, None, 0, look.position, look.last, alpha, why
         )
     if within(sample.interval(look.level(rule.alpha_equivalence)), rule.margin_log):
         return _answer(name, sample, look, alpha)
@@ -273,15 +281,13 @@ def _answer(name: str, sample: SignedRank, look: _Look, alpha: float) -> Judgeme
     word = read_off(interval, equal, rule.margin_log)
     if word is Word.NO_DIFFERENCE:
         interval, alpha = equal, rule.alpha_equivalence
-        reason = f"the interval lies within {percent(rule.margin)} of zero"
+        reason = Reason.of(Code.WITHIN_MARGIN, margin=rule.margin, **look.place())
     else:
-        side = "above" if word is Word.HELPS else "below"
-        reason = f"the interval lies {side} zero"
-        if within(equal, rule.margin_log):
-            reason += f", but by less than {percent(rule.margin)}"
-    reason += f" ({look.place()})"
+        code = Code.ABOVE_ZERO if word is Word.HELPS else Code.BELOW_ZERO
+        small = {"less_than": rule.margin} if within(equal, rule.margin_log) else {}
+        reason = Reason.of(code, **small, **look.place())
     remark = fragility(sample.values, word, level, level_equal, rule.margin_log)
-    return _judgement(name, word, sample, interval, look, True, alpha, _join(reason, remark))
+    return _judgement(name, word, sample, interval, look, True, alpha, (reason, *remark))
 
 
 def _undecided(
@@ -294,18 +300,15 @@ def _undecided(
     final = look.last or hopeless
     if math.isinf(interval[0]):
         least = 1 - math.floor(math.log2(level))
-        reason = f"{_count(sample.count)} cannot decide, whatever they show: {least} is the least"
+        reason = Reason.of(Code.TOO_FEW_BLOCKS, used=sample.count, least=least, **look.place())
     else:
-        reason = f"the interval includes zero and reaches beyond {percent(rule.margin)}"
-    if hopeless:
-        reason += f"; {look.planned} blocks would hardly change that"
-    reason += f" ({look.place()}); {_needs(sample, rule, family)}"
-    remark = ""
+        futile = {"planned": look.planned} if hopeless else {}
+        reason = Reason.of(Code.INCLUDES_ZERO, margin=rule.margin, **futile, **look.place())
+    remark: tuple[Reason, ...] = ()
     if final and not math.isinf(interval[0]):
         remark = fragility(sample.values, Word.UNDECIDED, level, level_equal, rule.margin_log)
-    return _judgement(
-        name, Word.UNDECIDED, sample, interval, look, final, alpha, _join(reason, remark)
-    )
+    why = (reason, _needs(sample, rule, family), *remark)
+    return _judgement(name, Word.UNDECIDED, sample, interval, look, final, alpha, why)
 
 
 def _judgement(
@@ -316,12 +319,12 @@ def _judgement(
     look: _Look,
     final: bool,
     alpha: float,
-    reason: str,
+    reasons: tuple[Reason, ...],
 ) -> Judgement:
     low, high = as_fractions(interval)
     estimate = math.expm1(sample.estimate)
     return Judgement(
-        name, word, estimate, low, high, sample.count, look.position, final, alpha, reason
+        name, word, estimate, low, high, sample.count, look.position, final, alpha, reasons
     )
 
 
@@ -336,25 +339,30 @@ def _before_first_look(
 ) -> Judgement:
     rule = first.rule
     sample = _sample(series.get(name, ()), first.blocks)
-    reason = f"the first look is at block {first.blocks}"
+    why = [Reason.of(Code.FIRST_LOOK, block=first.blocks)]
     if sample is not None:
-        reason += f"; {_needs(sample, rule, family)}"
+        why.append(_needs(sample, rule, family))
     estimate = None if sample is None else math.expm1(sample.estimate)
     count = 0 if sample is None else sample.count
     alpha = rule.alpha_main / family
-    return Judgement(name, Word.UNDECIDED, estimate, None, None, count, None, False, alpha, reason)
+    return Judgement(
+        name, Word.UNDECIDED, estimate, None, None, count, None, False, alpha, tuple(why)
+    )
 
 
-def _needs(sample: SignedRank, rule: Rule, family: int) -> str:
+def _needs(sample: SignedRank, rule: Rule, family: int) -> Reason:
     """How many blocks the two questions need at the noise seen; never fewer than were used."""
     if sample.count < 3:
-        return "at least 3 blocks are needed to judge the noise"
+        return Reason.of(Code.NOISE_UNKNOWN)
     noise, more = sample.noise(), study_size(sample.count + 1, rule.constants)
     smallest = max(blocks_for_smallest(noise, rule, family), more)
     margin = max(blocks_for_margin(noise, rule), more)
-    return (
-        f"about {smallest} blocks are needed to see {percent(rule.smallest)}, "
-        f"{margin} to show no difference larger than {percent(rule.margin)}"
+    return Reason.of(
+        Code.BLOCKS_NEEDED,
+        smallest_blocks=smallest,
+        smallest=rule.smallest,
+        margin_blocks=margin,
+        margin=rule.margin,
     )
 
 
@@ -380,11 +388,3 @@ def _is_futile(sample: SignedRank, look: _Look, alpha: float) -> bool:
         size + drift < look.final_z(alpha) * least
         and max(0.0, size - drift) + equivalence > look.rule.margin_log
     )
-
-
-def _count(blocks: int) -> str:
-    return "1 block" if blocks == 1 else f"{blocks} blocks"
-
-
-def _join(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)

@@ -34,9 +34,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.fisher import fisher_two_sided, holm
-from assay.stats.rule import Word, percent
+from assay.stats.rule import Word
 
 Table = Mapping[int, Mapping[str, float]]
 
@@ -60,7 +62,12 @@ class Stability:
     estimate: float
     low: float
     high: float
-    reason: str
+    why: Reason
+
+    @property
+    def reason(self) -> str:
+        """What was counted, as a text."""
+        return self.why.text
 
 
 def stability(
@@ -170,11 +177,15 @@ def _line(
     if p <= alpha:
         word = Word.HURTS if slow > base else Word.HELPS
     low, high = newcombe(base, runs, slow, runs, constants.slow_z)
-    family = f" (Holm, {arms} arms)" if arms > 1 else ""
-    were = "was" if slow == 1 else "were"
-    reason = (
-        f"{slow} of {runs} runs {were} more than {percent(-math.expm1(-limit))} slower than the "
-        f"arm's median, {base} of {runs} of the baseline's; Fisher p = {p:.2g}{family}"
+    why = Reason.of(
+        Code.SLOW_RUNS,
+        slow=slow,
+        runs=runs,
+        slower=-math.expm1(-limit),
+        baseline=base,
+        baseline_runs=runs,
+        p=p,
+        arms=arms,
     )
     estimate = (base - slow) / runs
-    return Stability(arm, slow, runs, base, runs, p, word, estimate, low, high, reason)
+    return Stability(arm, slow, runs, base, runs, p, word, estimate, low, high, why)

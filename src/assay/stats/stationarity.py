@@ -30,8 +30,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.stats.constants import STANDARD, Constants
-from assay.stats.rule import percent
 from assay.stats.sequence import as_fractions
 from assay.stats.signed_rank import Interval, SignedRank
 
@@ -46,7 +47,8 @@ class Steady:
     low: float | None
     high: float | None
     steady: bool
-    reason: str
+    why: Reason | None = None
+    """The trend that is too large; None where none is."""
 
 
 def trend_of(intervals: Sequence[Mapping[str, Any]]) -> float | None:
@@ -108,30 +110,28 @@ def _steady(
     common = sorted(found.keys() & baseline.keys())
     difference = SignedRank(found[b] - baseline[b] for b in common) if common else None
     half = margin_log / 2
-    steady = False
+    why = None
     if _outside(interval, half):
-        reason = _said("second halves ran", sample, "first halves", half, level)
+        why = _trend(arm, "halves", sample, half, level)
     elif difference is not None and _outside(difference.interval(level), half):
-        reason = _said("windows gained", difference, "the baseline's", half, level)
-    else:
-        steady = True
-        reason = f"no trend beyond half the margin ({percent(math.expm1(half))}) shows in "
-        reason += f"{sample.count} runs"
+        why = _trend(arm, "windows", difference, half, level)
     low, high = as_fractions(interval)
-    return Steady(arm, math.expm1(sample.estimate), low, high, steady, reason)
+    return Steady(arm, math.expm1(sample.estimate), low, high, why is None, why)
 
 
 def _outside(interval: Interval, half: float) -> bool:
     return interval[0] > half or interval[1] < -half
 
 
-def _said(what: str, sample: SignedRank, against: str, half: float, level: float) -> str:
+def _trend(arm: str, of: str, sample: SignedRank, half: float, level: float) -> Reason:
+    """`of`: "halves" of its windows, or "windows" against the baseline's."""
     low, high = sample.interval(level)
-    more = "faster" if what.endswith("ran") else "more"
-    less = "slower" if what.endswith("ran") else "less"
-    return (
-        f"{what} {percent(abs(math.expm1(sample.estimate)))} "
-        f"{more if sample.estimate > 0 else less} than {against} "
-        f"({percent(math.expm1(low))} to {percent(math.expm1(high))}), beyond half the margin "
-        f"({percent(math.expm1(half))}): warm up longer, or measure longer"
+    return Reason.of(
+        Code.TREND,
+        arm=arm,
+        of=of,
+        change=math.expm1(sample.estimate),
+        low=math.expm1(low),
+        high=math.expm1(high),
+        beyond=math.expm1(half),
     )

@@ -42,9 +42,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from assay.core.units import percent
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import mean_interval
-from assay.stats.rule import percent
 
 _COEFFICIENTS = 3
 _DIGITS_MAX = 6  # decimals

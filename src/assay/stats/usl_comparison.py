@@ -31,6 +31,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.reasons import Reason, worded
+from assay.reasons.sentences import Code
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import fragility
 from assay.stats.rule import Word
@@ -59,7 +61,12 @@ class Compared:
     high: float | None
     blocks: int
     level: float
-    reason: str
+    reasons: tuple[Reason, ...]
+
+    @property
+    def reason(self) -> str:
+        """The reasons as one text."""
+        return worded(self.reasons)
 
 
 def compare(
@@ -116,8 +123,9 @@ def _refused(
     config: str, against: str, reason: str, blocks: Sequence[Block], alpha: float
 ) -> list[Compared]:
     level, word = alpha / len(PARAMETERS), Word.UNDECIDED
+    why = (Reason.of(Code.REFUSED, why=reason),)
     return [
-        Compared(name, config, against, word, None, None, None, len(blocks), level, reason)
+        Compared(name, config, against, word, None, None, None, len(blocks), level, why)
         for name in PARAMETERS
     ]
 
@@ -143,15 +151,15 @@ def _compared(
     low, high = (None if math.isinf(end) else end for end in sample.interval(level))
     if low is None:
         least = 1 - math.floor(math.log2(level))
-        reason = f"{sample.count} blocks cannot decide, whatever they show: {least} is the least"
+        reason = Reason.of(Code.TOO_FEW_BLOCKS, used=sample.count, least=least)
     elif word is Word.UNDECIDED:
-        reason = "the interval includes zero"
+        reason = Reason.of(Code.INCLUDES_ZERO)
     else:
-        less, side = ("less", "above") if word is Word.HELPS else ("more", "below")
-        reason = f"the interval lies {side} zero: {less} {parameter} than {against}"
-    remark = fragility(sample.values, word, level, level, 0.0) if low is not None else ""
-    reason += f" ({sample.count} blocks up to {last} threads, fixed sample)"
-    reason += f"; {remark}" if remark else ""
+        side = "above" if word is Word.HELPS else "below"
+        reason = Reason.of(Code.SCALES, side=side, parameter=parameter, against=against)
+    remark = fragility(sample.values, word, level, level, 0.0) if low is not None else ()
+    used = Reason.of(Code.SCALING_BLOCKS, blocks=sample.count, threads=last)
+    why = (reason, used, *remark)
     return Compared(
-        parameter, config, against, word, sample.estimate, low, high, sample.count, level, reason
+        parameter, config, against, word, sample.estimate, low, high, sample.count, level, why
     )

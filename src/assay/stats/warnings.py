@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc
 
+from assay.core.units import percent
 from assay.stats.constants import STANDARD, Constants
-from assay.stats.rule import percent
 from assay.stats.signed_rank import DECIMALS, midranks
 
 

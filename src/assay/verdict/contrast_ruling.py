@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.plan import SENTINEL, Plan
+from assay.reasons import Reason, worded
+from assay.reasons.sentences import Code
 from assay.stats import boundary
 from assay.stats.contrast import Contrast, series
 from assay.stats.rule import Rule, Word
@@ -22,7 +24,7 @@ from assay.stats.sequence import Judgement, judge, judge_once
 from assay.verdict import validity
 from assay.verdict.observations import Block, Table, suite_table, tables
 from assay.verdict.predictions import prediction_rows
-from assay.verdict.rows import SUITE, BestRow, ContrastRow, Row, ScalingRow, ScreenRow
+from assay.verdict.rows import SUITE, BestRow, ContrastRow, Row, ScalingRow, ScreenRow, WitnessRow
 from assay.verdict.selection import ranked
 from assay.verdict.self_check import doubts, not_steady, stability_rows
 
@@ -95,24 +97,19 @@ def confirm(task: Task) -> Ruling:
     judged = _judge(task, values, size)
     field_ = _field(task, size) if size is not None else None
     race = field_.best() if field_ is not None and _is_race(task) else None
-    finals, rows = {}, []
-    for key, judgement in judged.items():
-        row, finals[key] = verdict_row(task, key, judgement)
-        if race is not None and row.arm in race.out and row.word == Word.UNDECIDED:
-            row, finals[key] = _left(row, race), True
-        rows.append(row)
-    told_apart = _told_apart(rows)
-    if told_apart:
-        rows = [_untrusted(row, told_apart) for row in rows]
+    settled_ = {key: _settle(task, key, found, race=race) for key, found in judged.items()}
+    finals = {key: found.final for key, found in settled_.items()}
+    differs = _control_differs(settled_)
     asked = [key for key in finals if key[1] != SENTINEL]
     racing = race is not None and not field_.over()
     decided = all(finals[key] for key in asked) and not racing
-    finished = bool(task.stopped or told_apart) or decided
+    finished = bool(task.stopped or differs) or decided
     live = _live(task, finals, race, finished)
     undecided = any(judged[key].word is Word.UNDECIDED for key in asked)
     best = None
+    ended = _Ended(differs, finished)
+    rows = [_row(task, key, judged[key], settled_[key], ended) for key in judged]
     if finished:
-        rows = [_unasked(row) for row in rows]
         # What follows are leads and predictions, of the primary metric too: none ranks an arm.
         best = ranked(task.plan, rows, field_.best()) if field_ is not None else None
         rows += stability_rows(task.plan, task.blocks, {row.arm for row in rows})
@@ -120,7 +117,8 @@ def confirm(task: Task) -> Ruling:
         rows += prediction_rows(task.plan, task.contrasts, task.blocks)
     return Ruling(
         rows, size, live, finished, doubts(task.plan, task.blocks, values),
-        block_s=task.block_s, undecided=undecided, best=best, told_apart=told_apart,
+        block_s=task.block_s, undecided=undecided, best=best,
+        told_apart=differs.text if differs else "",
     )  # fmt: skip
 
 
@@ -155,58 +153,96 @@ def _judge(task: Task, values: dict[Key, Values], size: Sizing | None) -> dict[K
     named = {f"{case}/{name}": found for (case, name), found in values.items()}
     done = len(task.blocks)
     if size is None:
-        pending = "no block could be compared" if done >= task.sizing_blocks else ""
-        return {key: _pending(task, key, len(values[key]), pending) for key in values}
+        stuck = done >= task.sizing_blocks
+        return {key: _pending(task, key, len(values[key]), stuck) for key in values}
     if not task.plan.full:
         judged = judge(named, task.rule, size.blocks, done, extensions=task.extensions)
     elif done >= size.blocks:
         judged = judge_once(named, task.rule, size.blocks)
     else:
-        return {key: _pending(task, key, len(values[key]), "") for key in values}
+        return {key: _pending(task, key, len(values[key]), False) for key in values}
     return {key: judged[f"{key[0]}/{key[1]}"] for key in values}
 
 
-def _pending(task: Task, key: Key, blocks: int, stuck: str) -> Judgement:
-    reason = stuck or f"nothing is decided before block {task.sizing_blocks}"
+def _pending(task: Task, key: Key, blocks: int, stuck: bool) -> Judgement:
+    early = Reason.of(Code.NOTHING_YET, block=task.sizing_blocks)
+    why = Reason.of(Code.NOTHING_COMPARED) if stuck else early
     return Judgement(
-        key[1], Word.UNDECIDED, None, None, None, blocks, None, bool(stuck), 0.0, reason
+        key[1], Word.UNDECIDED, None, None, None, blocks, None, stuck, 0.0, (why,)
     )
 
 
 # rows
 
 
-def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") -> tuple[Row, bool]:
-    """The verdict on one contrast of one case, and whether it is final."""
+@dataclass(frozen=True)
+class _Settled:
+    """A judgement with what else its verdict stands on."""
+
+    metric: str
+    word: Word
+    reasons: tuple[Reason, ...]
+    final: bool
+    witness: WitnessRow
+    dose: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How the family stands: what its control shows, and whether it is finished."""
+
+    differs: Reason | None = None
+    finished: bool = False
+
+
+def _settle(
+    task: Task, key: Key, judgement: Judgement, metric: str = "", race: BestSet | None = None
+) -> _Settled:
+    """What a judgement comes to, given witnesses, doses, trends and the race."""
     contrast, cases, plan = task.contrast(key), task.cases(key), task.plan
     metric = metric or plan.primary
     seen = validity.witness(task.blocks, cases, contrast.arms)
     dose = validity.dose(plan, task.blocks, cases, contrast)
     spoiled = validity.spoiled(plan, task.blocks, cases, contrast, metric)
-    word, reason, final = judgement.word, judgement.reason, judgement.final
+    word, reasons, final = judgement.word, judgement.reasons, judgement.final
+    stand = Reason.of(Code.NUMBERS_STAND)
     if not seen.held:
         word, final = Word.INVALID, True
-        reason = f"no witness: {seen.evidence[0]}; the numbers stand, the verdict does not"
-    elif spoiled:
-        word, final, reason = Word.INVALID, True, f"{spoiled}; the numbers stand, no verdict does"
+        reasons = (Reason.of(Code.NO_WITNESS, evidence=seen.evidence[0]), stand)
+    elif spoiled is not None:
+        word, final, reasons = Word.INVALID, True, (spoiled, stand)
     elif word is Word.NO_DIFFERENCE and (why := not_steady(plan, task.blocks, cases, contrast)):
-        word, reason = Word.UNDECIDED, f"{why}, so no difference is not said; {reason}"
+        word, reasons = Word.UNDECIDED, (why, *reasons)
     elif not final and task.stopped:
-        reason = f"the study stopped: {task.stopped}; {reason}"
+        reasons = (Reason.of(Code.STOPPED, why=task.stopped), *reasons)
     idle = [f for f, amount in dose.items() if amount == 0]
     if idle and seen.held:
-        reason = f"not exercised: the dose of {', '.join(idle)} was 0 in every run; {reason}"
-    efforts = {a.name: a.effort for a in plan.arms}
-    row = Row(
+        reasons = (Reason.of(Code.NOT_EXERCISED, factors=", ".join(idle)), *reasons)
+    if race is not None and contrast.of in race.out and word is Word.UNDECIDED:
+        reasons, final = (race.out[contrast.of].reason, *reasons), True
+    return _Settled(metric, word, reasons, final, seen, dose)
+
+
+def _row(task: Task, key: Key, judgement: Judgement, settled_: _Settled, ended: _Ended) -> Row:
+    """The verdict on one contrast of one case.
+
+    Where the control differs no verdict is valid. The control itself runs along and never keeps
+    a study going.
+    """
+    contrast, word, reasons = task.contrast(key), settled_.word, settled_.reasons
+    if ended.differs is not None:
+        word, reasons = Word.INVALID, (ended.differs, *reasons)
+    elif ended.finished and contrast.of == SENTINEL and word is Word.UNDECIDED:
+        reasons = (Reason.of(Code.CONTROL_ALIKE), *reasons)
+    efforts = {a.name: a.effort for a in task.plan.arms}
+    return Row(
         case=key[0],
+        scope="suite" if key[0] == SUITE else "case",
         contrast=ContrastRow(
-            kind=contrast.kind if key[0] != SUITE else SUITE,
-            of=contrast.of,
-            given=contrast.given,
-            against=contrast.against,
+            kind=contrast.kind, of=contrast.of, given=contrast.given, against=contrast.against
         ),
         arm=contrast.of if contrast.of in efforts else "",
-        metric=metric,
+        metric=settled_.metric,
         word=str(word),
         strength=str(judgement.strength),
         estimate=judgement.estimate,
@@ -214,11 +250,16 @@ def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") ->
         high=judgement.high,
         blocks=judgement.blocks,
         effort=efforts.get(contrast.of),
-        dose=dose,
-        witness=seen,
-        reason=reason,
+        dose=settled_.dose,
+        witness=settled_.witness,
+        reason=worded(reasons),
+        reasons=list(reasons),
     )
-    return row, final
+
+
+def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") -> Row:
+    """The row of one contrast of one case by itself."""
+    return _row(task, key, judgement, _settle(task, key, judgement, metric), _Ended())
 
 
 def _secondary(task: Task) -> list[Row]:
@@ -233,30 +274,16 @@ def _secondary(task: Task) -> list[Row]:
     }
     suggestions = suggest({k: v for k, (_, _, v) in named.items()}, task.rule)
     return [
-        verdict_row(task, named[k][1], found, named[k][0])[0] for k, found in suggestions.items()
+        verdict_row(task, named[k][1], found, named[k][0]) for k, found in suggestions.items()
     ]
 
 
-def _told_apart(rows: Sequence[Row]) -> str:
-    """What is wrong with a study whose sentinel has a difference; empty while all is well."""
-    for row in rows:
-        if row.arm == SENTINEL and row.word in (Word.HELPS, Word.HURTS):
-            return (
-                f"the sentinel, an arm equal to the baseline, was told apart from it ({row.word}): "
-                "the harness makes differences of its own here"
-            )
-    return ""
-
-
-def _untrusted(row: Row, why: str) -> Row:
-    return row.model_copy(update={"word": str(Word.INVALID), "reason": f"{why}; {row.reason}"})
-
-
-def _unasked(row: Row) -> Row:
-    """The sentinel's row at the end: it runs along and never keeps a study going."""
-    if row.arm != SENTINEL or row.word != Word.UNDECIDED:
-        return row
-    return row.model_copy(update={"reason": f"nothing told it from the baseline; {row.reason}"})
+def _control_differs(found: Mapping[Key, _Settled]) -> Reason | None:
+    """What is wrong with a study whose control differs from the baseline it equals."""
+    for (_, name), one in found.items():
+        if name == SENTINEL and one.word in (Word.HELPS, Word.HURTS):
+            return Reason.of(Code.CONTROL_DIFFERS, word=str(one.word))
+    return None
 
 
 # the best of the arms
@@ -307,11 +334,6 @@ def _field(task: Task, size: Sizing) -> _Field:
 def _is_race(task: Task) -> bool:
     """Races, and the second phase of a screen: arms leave when they are beaten, not before."""
     return task.plan.design in ("race", "screen") and not task.plan.full
-
-
-def _left(row: Row, race: BestSet) -> Row:
-    """The row of an arm that left the race before it was decided against the baseline."""
-    return row.model_copy(update={"reason": f"left the race: {race.out[row.arm]}; {row.reason}"})
 
 
 def _live(

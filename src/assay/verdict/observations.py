@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from assay.core.metrics import metric
 from assay.plan import Plan
+from assay.stats.latency import Saturation
 from assay.verdict.rows import SUITE
 
 Table = dict[int, dict[str, float]]
@@ -35,7 +36,7 @@ class Observation:
     witness    and `dose`, by factor
     latencies  how many latencies its histogram holds, and what one is of
     trend      ln(throughput of the second half of the window / of the first); None if unknown
-    saturated  why its server could not keep up with the asked rate, or empty
+    saturated  the rate its server could not keep up with, or None
     open_loop  whether requests were sent on a schedule of their own
     """
 
@@ -45,7 +46,7 @@ class Observation:
     latencies: int = 0
     latency_of: str = "operations"
     trend: float | None = None
-    saturated: str = ""
+    saturated: Saturation | None = None
     open_loop: bool = False
 
 

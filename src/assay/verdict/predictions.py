@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 from assay.core.metrics import OF_LOCKS, metric
 from assay.core.terms import OPPOSITE, Direction
 from assay.plan import SENTINEL, Plan
+from assay.reasons import Reason, worded
+from assay.reasons.sentences import Code
 from assay.stats.constants import STANDARD
 from assay.stats.contrast import Contrast, series
 from assay.stats.rule import Word
@@ -128,7 +130,7 @@ def _series(
 def _row(plan: Plan, ask: Asked, judged: Judgement | None, blocks: Sequence[Block]) -> Row:
     """`judged` counts more as better; the row counts by the metric, as every row does."""
     contrast = ask.contrast
-    outcome, why = _outcome(plan, ask, judged, blocks)
+    outcome, reasons = _outcome(plan, ask, judged, blocks)
     found = None if judged is None else _signed(judged, ask.metric)
     return Row(
         case=ask.case,
@@ -146,7 +148,8 @@ def _row(plan: Plan, ask: Asked, judged: Judgement | None, blocks: Sequence[Bloc
         effort=None,
         dose={},
         witness=witness(blocks, (ask.case,), contrast.arms),
-        reason=why,
+        reason=worded(reasons),
+        reasons=list(reasons),
         predicted=ask.direction,
         outcome=outcome,
     )
@@ -154,18 +157,19 @@ def _row(plan: Plan, ask: Asked, judged: Judgement | None, blocks: Sequence[Bloc
 
 def _outcome(
     plan: Plan, ask: Asked, judged: Judgement | None, blocks: Sequence[Block]
-) -> tuple[Outcome, str]:
-    """What became of a prediction, and in a few words why."""
+) -> tuple[Outcome, tuple[Reason, ...]]:
+    """What became of a prediction, and why."""
     if judged is None:
-        return "not measured", f"no run of both sides has {ask.metric}"
+        return "not measured", (Reason.of(Code.NOT_MEASURED, metric=ask.metric),)
     if spoilt := spoiled(plan, blocks, (ask.case,), ask.contrast, ask.metric):
-        return "unclear", spoilt
+        return "unclear", (spoilt,)
     if judged.word is Word.NO_DIFFERENCE:
-        return ("held" if ask.direction == "same" else "not held"), "it did not move"
+        return ("held" if ask.direction == "same" else "not held"), (Reason.of(Code.STAYED),)
     if judged.word not in (Word.HELPS, Word.HURTS):
-        return "unclear", judged.reason.partition(";")[0]
+        return "unclear", judged.reasons[:1]
     went = "up" if judged.word is Word.HELPS else "down"
-    return ("held" if went == ask.direction else "not held"), f"it went {went}"
+    why = Reason.of(Code.WENT, direction=went)
+    return ("held" if went == ask.direction else "not held"), (why,)
 
 
 def _signed(judged: Judgement, name: str) -> Judgement:

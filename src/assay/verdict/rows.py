@@ -6,49 +6,61 @@ Python are one thing. The numbers in them are made by `ruling.py`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from assay.core.terms import Direction
+from assay.plan.names import BASELINE
+from assay.reasons import Reason
 
 Outcome = Literal["held", "not held", "unclear", "not measured"]
 """What became of a prediction."""
 
-SUITE = "suite"
+Kind = Literal[
+    "change", "step", "simple", "main", "interaction", "scaling", "stability", "prediction"
+]
+"""What a row compares."""
+
+Scope = Literal["case", "suite"]
+"""Whether a row is of one case or of all together."""
+
+SUITE: Literal["suite"] = "suite"
 """The case name of verdicts over all cases: the mean of the logs, per block."""
 
 
-class Frozen(BaseModel):
+class VerdictRecord(BaseModel):
     """The base of what `verdicts.json` is made of: unknown fields are an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ContrastRow(Frozen):
+class ContrastRow(VerdictRecord):
     """What is compared: `of` given a setting, against an arm."""
 
-    kind: str
+    kind: Kind
     of: str
     given: str
     against: str
 
 
-class WitnessRow(Frozen):
+class WitnessRow(VerdictRecord):
     """Whether every level was seen in force in every run of the contrast, and the evidence."""
 
     held: bool
     evidence: list[str]
 
 
-class Row(Frozen):
+class Row(VerdictRecord):
     """One verdict. Effects are fractions, up is better; None where nothing bounds them.
 
-    `predicted` and `outcome` are of rows of kind "prediction" only: which way the metric was to
-    go as measured, and what became of that.
+    `reasons` are codes with their fields, `reason` is their text; bundles made before there were
+    codes have the text only. `predicted` and `outcome` are of rows of kind "prediction" only:
+    which way the metric was to go as measured, and what became of that.
     """
 
     case: str
+    scope: Scope = "case"
     contrast: ContrastRow
     arm: str
     metric: str
@@ -62,11 +74,34 @@ class Row(Frozen):
     dose: dict[str, float]
     witness: WitnessRow
     reason: str
+    reasons: list[Reason] = []
     predicted: Direction | None = None
     outcome: Outcome | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written_before(cls, said: Any) -> Any:
+        """Rows over all cases had "suite" in place of their kind, and no scope."""
+        if not isinstance(said, dict) or said.get("case") != SUITE or "scope" in said:
+            return said
+        contrast = said["contrast"]
+        if contrast["kind"] == SUITE:
+            contrast = {**contrast, "kind": _kind_of_suite(contrast)}
+        return {**said, "scope": SUITE, "contrast": contrast}
 
-class Absentee(Frozen):
+
+def _kind_of_suite(contrast: dict[str, str]) -> Kind:
+    """What a row over all cases compared, by what it was compared with."""
+    of, given, against = contrast["of"], contrast["given"], contrast["against"]
+    if not against:
+        return "interaction" if ":" in of else "main"
+    if not given:
+        return "change"
+    climbed = given == against and (of.startswith(f"{given}+") or given == BASELINE)
+    return "step" if climbed else "simple"
+
+
+class Absentee(VerdictRecord):
     """A level left out because this host cannot do it."""
 
     factor: str
@@ -74,7 +109,7 @@ class Absentee(Frozen):
     why: str
 
 
-class Planned(Frozen):
+class PlannedSize(VerdictRecord):
     """What the noise of the first blocks means for the study's size."""
 
     blocks: int
@@ -84,7 +119,7 @@ class Planned(Frozen):
     sentence: str
 
 
-class EffectRow(Frozen):
+class EffectRow(VerdictRecord):
     """One effect in a screen; fractions, up is better. It suggests, or it does not.
 
     `aliases` are the effects that these cells cannot tell it from.
@@ -100,7 +135,7 @@ class EffectRow(Frozen):
     aliases: list[str]
 
 
-class ScreenRow(Frozen):
+class ScreenRow(VerdictRecord):
     """What the screen of a study found, and the arms it hands on to be confirmed."""
 
     blocks: int
@@ -115,7 +150,7 @@ class ScreenRow(Frozen):
     sentence: str
 
 
-class BeatenRow(Frozen):
+class BeatenRow(VerdictRecord):
     """Why an arm is out of the best set: `by` is better by more than `low`, a fraction."""
 
     by: str
@@ -123,7 +158,7 @@ class BeatenRow(Frozen):
     sentence: str
 
 
-class BestRow(Frozen):
+class BestRow(VerdictRecord):
     """The arms that may be the best, and the one that costs least.
 
     `out` holds the others; `pareto` lists the arms that no other beats
@@ -137,7 +172,7 @@ class BestRow(Frozen):
     sentence: str
 
 
-class Bounded(Frozen):
+class Bounded(VerdictRecord):
     """An estimate and its 95 % interval; None where nothing bounds it."""
 
     value: float
@@ -145,7 +180,7 @@ class Bounded(Frozen):
     high: float | None
 
 
-class ScalingRow(Frozen):
+class ScalingRow(VerdictRecord):
     """Throughput over threads: the Universal Scalability Law fitted to every block.
 
     `measured` and `curve` are operations per second at each of `levels`; all estimates are None
@@ -165,7 +200,7 @@ class ScalingRow(Frozen):
     sentence: str
 
 
-class Verdicts(Frozen):
+class Verdicts(VerdictRecord):
     """`verdicts.json`, and what `assay run --json` prints."""
 
     study: str
@@ -177,7 +212,7 @@ class Verdicts(Frozen):
     failures: dict[str, int]
     stand_ins: list[str]
     absent: list[Absentee]
-    planned: Planned | None
+    planned: PlannedSize | None
     extensions: int
     verdicts: list[Row]
     screen: ScreenRow | None

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.plan import Plan
+from assay.reasons import Reason, worded
+from assay.reasons.sentences import Code
 from assay.stats.contrast import change, series
 from assay.stats.rule import Strength, Word
 from assay.stats.secondary import suggest
@@ -107,9 +109,10 @@ def _compared(
 
 def _compared_row(plan: Plan, blocks: Sequence[Block], case: str, found: Compared) -> Row:
     seen = validity.witness(blocks, [case], [a.name for a in plan.arms])
-    word, reason = found.word, found.reason
+    word, reasons = found.word, found.reasons
     if not seen.held:
-        word, reason = Word.INVALID, f"no witness: {seen.evidence[0]}"
+        word = Word.INVALID
+        reasons = (Reason.of(Code.NO_WITNESS, evidence=seen.evidence[0]),)
     return Row(
         case=case,
         contrast=ContrastRow(
@@ -126,7 +129,8 @@ def _compared_row(plan: Plan, blocks: Sequence[Block], case: str, found: Compare
         effort=None,
         dose={},
         witness=seen,
-        reason=reason,
+        reason=worded(reasons),
+        reasons=list(reasons),
     )
 
 
@@ -143,4 +147,4 @@ def _by_threads(plan: Plan, blocks: Sequence[Block], case: str) -> list[Row]:
     logs = table(blocks, case, plan.primary)
     task = Task(plan, asked, blocks, plan.budget_s, 0, "")
     found = suggest({c.name: series(c, logs) for c in asked}, task.rule)
-    return [verdict_row(task, (case, name), judgement)[0] for name, judgement in found.items()]
+    return [verdict_row(task, (case, name), judgement) for name, judgement in found.items()]

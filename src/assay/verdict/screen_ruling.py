@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.plan import Plan
+from assay.reasons import Reason, worded
+from assay.reasons.sentences import Code
 from assay.stats.rule import Strength, Word
 from assay.stats.screen import screen, shortlist
 from assay.verdict import validity
@@ -66,6 +68,7 @@ def screen_rows(plan: Plan, blocks: Sequence[Block], found: ScreenRow) -> list[R
     return [
         Row(
             case=SUITE if len(names) > 1 else names[0],
+            scope="suite" if len(names) > 1 else "case",
             contrast=ContrastRow(kind=effect.kind, of=effect.name, given=effect.given, against=""),
             arm="",
             metric=plan.primary,
@@ -78,15 +81,16 @@ def screen_rows(plan: Plan, blocks: Sequence[Block], found: ScreenRow) -> list[R
             effort=None,
             dose={},
             witness=validity.witness(blocks, names, [a.name for a in plan.arms]),
-            reason=_reason(effect),
+            reason=worded(_reasons(effect)),
+            reasons=_reasons(effect),
         )
         for effect in found.effects
         if effect.suggests
     ]
 
 
-def _reason(effect: EffectRow) -> str:
-    text = "screening suggests it, averaged over the cells that ran"
+def _reasons(effect: EffectRow) -> list[Reason]:
+    found = [Reason.of(Code.SCREENED)]
     if effect.aliases:
-        text += f"; these cells cannot tell it from {', '.join(effect.aliases)}"
-    return text
+        found.append(Reason.of(Code.ALIASED, names=", ".join(effect.aliases)))
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from assay.plan import SENTINEL, Plan
+from assay.reasons import Reason
 from assay.stats import warnings
 from assay.stats.contrast import Contrast
 from assay.stats.rule import Strength
@@ -71,8 +72,8 @@ def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[str]:
 
 def not_steady(
     plan: Plan, blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast
-) -> str:
-    """Why the runs of a contrast are not steady inside their window, or nothing."""
+) -> Reason | None:
+    """Why the runs of a contrast are not steady inside their window."""
     margin = plan.rule.margin_log
     for case in cases:
         trends = {
@@ -84,9 +85,9 @@ def not_steady(
             for arm in dict.fromkeys((plan.baseline, *contrast.arms))
         }
         for arm, steady in steadiness(trends, plan.baseline, margin, plan.constants).items():
-            if not steady.steady and arm in contrast.arms:
-                return f"{arm} is not steady: {steady.reason}"
-    return ""
+            if steady.why is not None and arm in contrast.arms:
+                return steady.why
+    return None
 
 
 def stability_rows(plan: Plan, blocks: Sequence[Block], arms: Collection[str]) -> list[Row]:
@@ -118,6 +119,7 @@ def stability_rows(plan: Plan, blocks: Sequence[Block], arms: Collection[str]) -
                     dose={},
                     witness=witness(blocks, [case.name], (line.arm, plan.baseline)),
                     reason=line.reason,
+                    reasons=[line.why],
                 )
             )
     return rows

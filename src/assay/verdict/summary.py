@@ -9,7 +9,7 @@ from assay.plan import Plan
 from assay.stats.rule import Strength, Word
 from assay.stats.voids import void_doubt
 from assay.verdict.contrast_ruling import Ruling
-from assay.verdict.rows import SUITE, Absentee, Planned, Verdicts
+from assay.verdict.rows import SUITE, Absentee, PlannedSize, Verdicts
 
 
 def recommended(plan: Plan, ruling: Ruling) -> str | None:
@@ -66,7 +66,7 @@ def summarise(
         absent=[Absentee(**a.model_dump()) for a in plan.absent],
         planned=None
         if size is None
-        else Planned(
+        else PlannedSize(
             blocks=size.blocks,
             capped=size.capped,
             noise=size.worst,

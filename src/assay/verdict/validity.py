@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import product
 
 from assay.plan import Plan
+from assay.reasons import Reason
+from assay.reasons.sentences import Code
 from assay.stats.contrast import Contrast
 from assay.stats.latency import too_few
 from assay.verdict.observations import Block, observations
@@ -47,23 +49,29 @@ def dose(
 
 def spoiled(
     plan: Plan, blocks: Sequence[Block], cases: Sequence[str], contrast: Contrast, metric: str
-) -> str:
-    """Why a latency cannot be compared at all, or nothing: too few requests, or saturation.
+) -> Reason | None:
+    """Why a latency cannot be compared at all: too few requests, or saturation.
 
     The run with the fewest requests counts. An arm that could not keep up with the asked rate
     has the latency of its queue, which grows with the window and is no property of the server.
     """
     if not metric.startswith("latency_"):
-        return ""
+        return None
     for arm in contrast.arms:
         seen = observations(blocks, cases, (arm,))
         few = min(seen, key=lambda s: s.latencies, default=None)
-        fixed = plan.constants
         if few is not None:
-            reason = too_few(metric, few.latencies, few.latency_of, fixed)
-            if reason:
-                return f"{arm}: {reason}"
-        full = [s.saturated for s in seen if s.saturated]
+            reason = too_few(arm, metric, few.latencies, few.latency_of, plan.constants)
+            if reason is not None:
+                return reason
+        full = [s.saturated for s in seen if s.saturated is not None]
         if full:
-            return f"{arm} was saturated in {len(full)} of {len(seen)} runs: {full[0]}"
-    return ""
+            return Reason.of(
+                Code.SATURATED,
+                arm=arm,
+                runs=len(full),
+                of=len(seen),
+                asked=full[0].asked,
+                achieved=full[0].achieved,
+            )
+    return None
