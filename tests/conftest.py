@@ -12,7 +12,7 @@ from assay.record import Bundle
 from assay.study import Study, read
 from fakes import STUDY, FakeTarget, run_fake
 
-pytest_plugins = ["limits"]
+pytest_plugins = ["limits", "marks"]
 
 
 def pytest_configure() -> None:

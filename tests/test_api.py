@@ -18,6 +18,7 @@ def test_exported_names_are_sorted_and_exist() -> None:
     assert all(hasattr(assay, name) for name in assay.__all__)
 
 
+@pytest.mark.server
 def test_a_study_runs_for_real_and_recomputes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +98,7 @@ budget = "60s"
 """
 
 
+@pytest.mark.server
 def test_a_users_own_changes_reach_a_real_server_and_are_witnessed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def measured(fake: FakeTarget, read_study) -> Any:
     return replace(found, operations=300_000, window_s=0.3, histogram=histogram(1000.0))
 
 
+@pytest.mark.server
 def test_a_studys_runs_carry_the_counters_that_it_asked_for(
     tmp_path: Path, fake: FakeTarget, read_study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_counter_that_nobody_can_give_is_a_mistake_in_the_study(
         read_study(WANTING.replace(old, new, 1))
 
 
+@pytest.mark.server
 def test_what_cannot_be_counted_is_said_before_and_after(
     tmp_path: Path, fake: FakeTarget, read_study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +171,7 @@ def test_a_sampler_that_came_too_late_adds_only_that_it_did(fake, read_study) ->
         assert ("vm.x" in found.counters) is is_kept
 
 
+@pytest.mark.server
 def test_the_engine_is_counted_over_its_window(tmp_path: Path) -> None:
     """For real: its CPU time by two ways of counting."""
     study = read("x.toml", STUDY, Path("."))

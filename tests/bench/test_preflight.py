@@ -76,6 +76,7 @@ def prepared(study: Study, facts: dict[str, Any], folder: Path, fake: FakeTarget
     return bundle
 
 
+@pytest.mark.server
 def test_elision_on_this_machine_is_what_its_transactions_are() -> None:
     """For real: the facts, the change and the binary agree on the state."""
     facts = host_facts()

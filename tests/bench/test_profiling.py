@@ -140,6 +140,7 @@ def test_the_page_has_the_profile_with_its_pictures(bundle: Bundle) -> None:
     assert page.count('<svg class="flame"') == 4
 
 
+@pytest.mark.server
 def test_the_engine_is_profiled_over_its_window(tmp_path: Path) -> None:
     """For real: its own functions are found, in the module that they are in."""
     facts = host_facts()

@@ -12,17 +12,17 @@ import pytest
 
 from assay.core.units import parse_duration
 from assay.record import Bundle
+from cli_kit import assay
 from fakes import STUDY
 
 ROOT = Path(__file__).parent.parent.parent
 ASSAY = Path(sys.executable).with_name("assay")
 
 
-def assay(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def installed(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the installed command."""
-    command = [str(ASSAY), *map(str, words)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, cwd=cwd
+        [str(ASSAY), *map(str, words)], capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -68,9 +68,10 @@ budget = "10s"
 COMMANDS = ["run", "pilot", "show", "report", "verify", "decide", "list", "host", "price", "audit"]
 
 
+@pytest.mark.server
 def test_help_names_every_command_and_exit_code() -> None:
     """The first thing anybody types."""
-    done = assay("--help")
+    done = installed("--help")
     assert done.returncode == 0
     assert all(f" {name} " in done.stdout for name in COMMANDS)
     assert "130 interrupted" in " ".join(done.stdout.split())
@@ -85,9 +86,10 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "Example: assay" in done.stdout
 
 
+@pytest.mark.server
 def test_a_wrong_option_is_wrong_use() -> None:
     """Exit code 2, on stderr."""
-    done = assay("run", "quickstart", "--no-such-option")
+    done = installed("run", "quickstart", "--no-such-option")
     assert done.returncode == 2
     assert done.stdout == ""
 
@@ -121,9 +123,10 @@ def _machine() -> str:
     return platform.machine()
 
 
+@pytest.mark.server
 def test_show_prints_the_verdicts_and_nothing_else_on_stdout(finished: Bundle) -> None:
     """The interval before the estimate; no colour where there is no terminal."""
-    done = assay("show", finished.folder)
+    done = installed("show", finished.folder)
     assert done.returncode == 0
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
@@ -139,16 +142,18 @@ def test_show_json_is_the_verdict_file(finished: Bundle) -> None:
     assert json.loads(done.stdout) == finished.verdicts().model_dump()
 
 
+@pytest.mark.server
 def test_verify_passes_and_after_an_edit_fails_naming_the_run(finished: Bundle) -> None:
     """Exit code 1 is the answer no."""
     assert assay("verify", finished.folder).returncode == 0
     path = finished.folder / "runs.jsonl"
     path.write_text(path.read_text().replace('"window_s":0.3', '"window_s":0.4', 1))
-    done = assay("verify", finished.folder)
+    done = installed("verify", finished.folder)
     assert done.returncode == 1
     assert "run 0 (" in done.stderr
 
 
+@pytest.mark.server
 def test_pilot_prints_the_times_to_use_and_writes_nothing(tmp_path: Path) -> None:
     """On the real engine: what it saw of each arm, then two lines for the study file."""
     (tmp_path / "s.toml").write_text(PILOTED)
@@ -162,6 +167,7 @@ def test_pilot_prints_the_times_to_use_and_writes_nothing(tmp_path: Path) -> Non
     assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]
 
 
+@pytest.mark.server
 def test_a_study_with_auto_runs_its_pilot_first(tmp_path: Path) -> None:
     """On the real engine: the plan has the times, every run has them, and it verifies."""
     text = PILOTED.replace('"50ms"', '"auto"').replace('"100ms"', '"auto"')
@@ -216,6 +222,7 @@ def test_one_thing_of_a_list_is_shown_with_all_that_is_known_of_it() -> None:
     assert "'engin' is not one of the targets; did you mean 'engine'?" in unknown.stderr
 
 
+@pytest.mark.server
 def test_host_show_says_what_cannot_be_done_here() -> None:
     """And gives all facts as JSON."""
     assert json.loads(assay("host", "show", "--json").stdout)["cpus"] >= 1
@@ -267,6 +274,7 @@ def test_a_file_that_cannot_be_decided_on_is_refused(tmp_path: Path, text: str, 
     assert "next: " in done.stderr
 
 
+@pytest.mark.server
 def test_a_reader_that_leaves_is_no_error() -> None:
     """`assay list changes | head -1` ends quietly."""
     command = f"{ASSAY} list changes | head -1"
@@ -277,6 +285,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.server
 def test_what_is_generated_is_up_to_date() -> None:
     """Schemas and reference follow from the code."""
     done = subprocess.run(

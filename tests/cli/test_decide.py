@@ -279,6 +279,7 @@ def test_short_work_and_logs_see_no_progress(terminal, after_s):
     assert out.getvalue() == ""
 
 
+@pytest.mark.server
 def test_the_benchmark_runs_and_speaks_the_agreed_json(capsys):
     """--quick --json prints one object with the fields of every benchmark."""
     assert decide_benchmark.main(["--quick", "--json"]) == 0

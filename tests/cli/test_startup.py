@@ -29,6 +29,7 @@ def loaded(*words: str) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in lines}
 
 
+@pytest.mark.server
 def test_the_command_line_is_imported_without_scipy() -> None:
     """Nor any target, nor a command."""
     program = "import assay.cli, sys; print(*sys.modules)"
@@ -40,6 +41,7 @@ def test_the_command_line_is_imported_without_scipy() -> None:
     assert not {"scipy", "numpy", "pydantic", "assay.targets", "assay.cli.run"} & set(modules)
 
 
+@pytest.mark.server
 def test_audit_does_not_load_what_measures() -> None:
     """It reads tables; neither a server, a study nor a bundle takes part."""
     modules = loaded("audit")
@@ -47,6 +49,7 @@ def test_audit_does_not_load_what_measures() -> None:
     assert not {"assay.bench", "assay.targets", "assay.record", "scipy.optimize"} & modules
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("words", ["--help", "list", "list prices", "host check"])
 def test_commands_that_need_no_statistics_do_not_load_them(words: str) -> None:
     """scipy alone takes longer than any of these."""
@@ -55,6 +58,7 @@ def test_commands_that_need_no_statistics_do_not_load_them(words: str) -> None:
     assert "scipy" not in modules
 
 
+@pytest.mark.server
 def test_inspect_does_not_load_statistics_nor_targets(tmp_path: Path) -> None:
     """It reads files."""
     (tmp_path / "spin.c").write_text("void f(void) { __builtin_ia32_pause(); }\n")
@@ -70,6 +74,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
     assert said == COMMANDS[name]
 
 
+@pytest.mark.server
 def test_version_is_that_of_the_package() -> None:
     """On stdout, and nothing else is done."""
     done = subprocess.run(

@@ -132,6 +132,7 @@ def test_probing_this_machine_says_of_every_group_whether_it_is_here() -> None:
     assert set(absent) <= {*GROUPS, *(k for k in absent if k.startswith("perf."))}
 
 
+@pytest.mark.server
 def test_callgrind_counts_the_same_instructions_each_time() -> None:
     """And says what they are. Where it is not installed, that is said."""
     if shutil.which("valgrind") is None:

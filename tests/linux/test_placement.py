@@ -56,6 +56,7 @@ def test_this_machine_tells_them() -> None:
         assert f"softirq_net_rx.cpu{cpu}" in found
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("bound", [True, False])
 def test_every_thread_of_a_process_is_looked_at(bound: bool) -> None:
     """A thread that has bound itself is seen beside those that did not."""

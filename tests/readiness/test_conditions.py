@@ -97,6 +97,7 @@ def test_what_is_said_holds_for_every_build() -> None:
     assert claims > 100
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(("compiler", "table"), COMPILERS, ids=["x86_64", "aarch64"])
 def test_what_a_world_knows_is_what_its_compiler_says(
     compiler: str, table: dict[str, object]
@@ -148,6 +149,7 @@ def random_source(dice: random.Random) -> list[str]:
     return [*lines, *["#endif"] * len(stack)]
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(("compiler", "table"), COMPILERS, ids=["x86_64", "aarch64"])
 def test_the_lines_that_count_are_those_that_a_compiler_keeps(
     compiler: str, table: dict[str, object], tmp_path: Path

@@ -1,0 +1,101 @@
+"""The mark `server`: a test that starts more than a short program, which `make check` leaves out.
+
+Files and fixtures below give it. A test without it that starts such a program fails, so the mark
+cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+FILES = (
+    "builds/",
+    "host/test_findings_here.py",
+    "host/test_namespaces.py",
+    "host/test_rights.py",
+    "host/test_transaction.py",
+    "load/",
+    "readiness/test_census_truth.py",
+    "readiness/test_real_",
+    "targets/",
+    "test_kill.py",
+    "test_limits.py",
+    "test_readiness_benchmark.py",
+    "test_run_cost.py",
+    "test_sampler_benchmark.py",
+    "test_startup_benchmark.py",
+    "test_steering_runs.py",
+    "test_wheel.py",
+)
+"""How the paths of files begin whose tests start servers, builds or processes that they kill."""
+
+FIXTURES = frozenset({"browser"})
+"""Fixtures that start a server or a browser."""
+
+SHORT = frozenset(
+    {"aarch64-linux-gnu-gcc", "assayer", "cp", "echo", "gcc", "git", "ldconfig", "ls", "objdump"}
+    | {"rm", "sh", "touch", "vmstat", "zstd"}
+)
+"""Programs that end at once."""
+
+QUESTIONS = frozenset({"--describe-config", "-C", "-V", "--help", "--version"})
+"""Options with which a server answers and ends."""
+
+SHORT_VERBS = frozenset({"census", "facts", "hits", "sample"})
+"""Verbs of assayer that neither serve nor load."""
+
+unmarked: list[str] = []
+"""The running test, where it has no mark."""
+
+
+def is_marked(item: pytest.Item) -> bool:
+    """By its file, a fixture or a mark of its own."""
+    file = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+    named = FIXTURES & set(getattr(item, "fixturenames", ()))
+    return file.startswith(FILES) or bool(named) or item.get_closest_marker("server") is not None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before pytest chooses by marks."""
+    for item in items:
+        if is_marked(item):
+            item.add_marker("server")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Notes whether what runs may start servers."""
+    if not is_marked(item):
+        unmarked.append(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        unmarked.clear()
+
+
+def is_short(program: str, words: list[str]) -> bool:
+    """Whether it ends at once."""
+    name = Path(program).name
+    if name == "assayer":
+        return words[1:2] == ["--help"] or bool(SHORT_VERBS & set(words[1:2]))
+    return name in SHORT or bool(QUESTIONS & set(words))
+
+
+def hear(event: str, given: tuple) -> None:
+    """Called as a process is started."""
+    if event == "subprocess.Popen" and unmarked:
+        words = [os.fsdecode(word) for word in given[1]]
+        program = os.fsdecode(given[0] or words[0])
+        if not is_short(program, words):
+            pytest.fail(f"{unmarked[0]} starts {program}: give it pytest.mark.server")
+
+
+sys.addaudithook(hear)
