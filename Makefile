@@ -1,4 +1,5 @@
-# Everything a newcomer needs: `make demo` for a first verdict, `make test` for all of CI.
+# Everything a newcomer needs: `make demo` for a first verdict, `make check` after a change of Python
+# code, `make test` for all of CI.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +8,8 @@ STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml native/Cargo.toml native/Cargo.lock \
            $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: install demo test test-native test-aarch64 test-python test-readiness bench-inspect lint format clean
+.PHONY: install demo check test test-native test-aarch64 test-python test-units test-servers \
+        test-readiness bench-inspect lint lint-python lint-native format clean
 
 install: $(STAMP)
 
@@ -21,9 +23,14 @@ $(STAMP): $(SOURCES)
 demo: install
 	$(BIN)/assay run quickstart
 
+# What needs no server, no browser and no build.
+check: install
+	scripts/phases lint-python test-units
+
+# What fails soonest is first. Phases do not overlap: tests of servers need the CPUs.
 test: install
 	scripts/install-test-tools
-	$(MAKE) lint test-native test-aarch64 test-python
+	scripts/phases lint-python test-units lint-native test-native test-servers test-aarch64
 
 test-native:
 	cargo test --manifest-path native/Cargo.toml --release --locked --quiet
@@ -36,16 +43,27 @@ test-aarch64:
 	scripts/test-aarch64
 
 test-python: install
-	$(BIN)/python -m pytest
+	scripts/phases test-units test-servers
+
+# Two processes: these tests share nothing.
+test-units:
+	$(BIN)/python -m pytest -m 'not server and not large' --numprocesses 2 --dist worksteal
+
+test-servers:
+	$(BIN)/python -m pytest -m 'server and not large'
 
 # The census against binutils on the large servers too: fetches their packages, a minute of objdump.
 test-readiness: install
 	$(BIN)/python -m pytest -m 'large or not large' tests/readiness
 
-lint: install
+lint: install lint-python lint-native
+
+lint-python:
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+
+lint-native:
 	cargo fmt --manifest-path native/Cargo.toml --all --check
 	cargo fmt --manifest-path native/peers/Cargo.toml --check
 	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
