@@ -99,6 +99,7 @@ class FakeTarget(Target):
     stopped: int = 0
     kind: str = "engine"
     text: str = "a fake"
+    stand_in: str | None = None
     settings: Mapping[str, Any] = field(default_factory=lambda: TARGETS["engine"].settings)
     workloads: tuple[str, ...] = ("ycsb",)
     lock_classes: tuple[str, ...] = ("data_cache", "index", "row")

@@ -36,8 +36,8 @@ FILES = (
 )
 """How the paths of files begin whose tests start servers, builds or processes that they kill."""
 
-FIXTURES = frozenset({"browser"})
-"""Fixtures that start a server or a browser."""
+FIXTURES = frozenset({"browser", "desk"})
+"""Fixtures of tests that start a browser or the command."""
 
 SHORT = frozenset(
     {"aarch64-linux-gnu-gcc", "assayer", "cp", "echo", "gcc", "git", "ldconfig", "ls", "objdump"}
@@ -45,7 +45,7 @@ SHORT = frozenset(
 )
 """Programs that end at once."""
 
-QUESTIONS = frozenset({"--describe-config", "-C", "-V", "--help", "--version"})
+QUESTIONS = frozenset({"--describe-config", "-C", "-V", "-v", "--help", "--version"})
 """Options with which a server answers and ends."""
 
 SHORT_VERBS = frozenset({"census", "facts", "hits", "sample"})
