@@ -107,7 +107,7 @@ def test_values_that_are_so_already_are_not_written(tree: HostTree) -> None:
 
 def test_somebody_else_who_changes_a_value_stops_the_study(tree: HostTree) -> None:
     """Their value is left alone, and the study says so."""
-    with pytest.raises(RestoreError, match="somebody else"), in_force(VALUES, tree):
+    with pytest.raises(RestoreError, match="another program"), in_force(VALUES, tree):
         tree.write("/proc/sys/vm/swappiness", "33")
     assert tree.read("/proc/sys/vm/swappiness") == "33\n"
     assert "[madvise]" in (tree.read(THP) or "")
