@@ -45,7 +45,7 @@ def test_what_failed_half_way_leaves_nothing(tmp_path: Path) -> None:
 
 def test_what_a_killed_maker_left_is_cleared_away(tmp_path: Path) -> None:
     """It is not taken for the thing, and does not pile up."""
-    left = tmp_path / ".making-thing-abc"
+    left = tmp_path / ".partial-thing-abc"
     left.mkdir()
     (left / "half").write_text("half")
     keep(tmp_path / "thing", lambda folder: (folder / "x").touch())

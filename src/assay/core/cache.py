@@ -1,9 +1,9 @@
 """The one cache: what was made or fetched, and what is needed for a moment.
 
 Everything kept lies under `$XDG_CACHE_HOME/assay` (by default `~/.cache/assay`), a folder each,
-complete or not there: it is filled under another name beside its place and then renamed. Who
-fills one of them holds a lock on it. Those that want the same one wait for that lock; a folder
-that nobody holds was left by a process that is gone, and is removed by the next one.
+complete or not there: it is filled under another name in the same folder and then renamed. The
+process that fills it holds a lock on it. Others that want the same one wait for that lock; a
+folder without a lock was left by a process that is gone, and is removed by the next one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pathlib import Path
 
 from assay.core.errors import MissingError
 
-HALF_MADE = ".making-"
+PARTIAL = ".partial-"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 ROOM = "make room there, or let XDG_CACHE_HOME and TMPDIR point to another disk"
 
 
 def cache(name: str) -> Path:
-    """The folder of one kind of kept things; it may not be there yet."""
+    """The folder of one kind of content; it may not exist yet."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(home).expanduser() / "assay" / name
 
@@ -38,12 +38,12 @@ def keep(place: Path, fill: Callable[[Path], None]) -> Path:
     MissingError where the disk has no room for it; errors of `fill` as they are.
     """
     while not place.is_dir():
-        making, lock = _begin(place)
+        partial, lock = _begin(place)
         try:
-            if making is None:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # until whoever fills it has ended
+            if partial is None:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # until the process that fills it has ended
                 continue
-            _fill(making, place, fill)
+            _fill(partial, place, fill)
         finally:
             os.close(lock)
     return place
@@ -52,32 +52,32 @@ def keep(place: Path, fill: Callable[[Path], None]) -> Path:
 def _begin(place: Path) -> tuple[Path | None, int]:
     """A folder to fill, and its lock; or None, and the lock of the one that another fills."""
     # Short, since servers put sockets below it, whose paths have at most 107 bytes.
-    prefix = f"{HALF_MADE}{zlib.crc32(place.name.encode()):08x}-"
+    prefix = f"{PARTIAL}{zlib.crc32(place.name.encode()):08x}-"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with turn(place.parent):
-            for other in _sweep(place.parent, HALF_MADE):
+            for other in _sweep(place.parent, PARTIAL):
                 if other.name.startswith(prefix):
                     with suppress(FileNotFoundError):  # it has just been renamed
                         return None, _open(other)
-            making = Path(tempfile.mkdtemp(prefix=prefix, dir=place.parent))
-            making.chmod(0o755)
-            return making, _hold(making)
+            partial = Path(tempfile.mkdtemp(prefix=prefix, dir=place.parent))
+            partial.chmod(0o755)
+            return partial, _hold(partial)
     except OSError as error:
         raise no_room(place.parent, str(error)) from error
 
 
-def _fill(making: Path, place: Path, fill: Callable[[Path], None]) -> None:
+def _fill(partial: Path, place: Path, fill: Callable[[Path], None]) -> None:
     try:
         if not place.is_dir():
-            fill(making)
-            making.rename(place)
+            fill(partial)
+            partial.rename(place)
     except OSError as error:
         if error.errno in FULL:
             raise no_room(place.parent, str(error)) from error
         raise
     finally:
-        shutil.rmtree(making, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def scratch(kind: str) -> Iterator[Path]:
 
 
 def _sweep(parent: Path, prefix: str) -> list[Path]:
-    """Remove folders of this user that nobody holds; those that somebody does."""
+    """Remove folders of this user without a lock; returns those that have one."""
     held = []
     for folder in parent.glob(f"{prefix}*"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What the host is: the facts that stand in every bundle, and what cannot be done here."""
+"""What the host is: the facts in every bundle, and what cannot be done here."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ def host_facts() -> dict[str, Any]:
 
 
 def limits(facts: dict[str, Any]) -> list[str]:
-    """What this machine cannot do or count, one sentence each, said before a study starts."""
+    """What this machine cannot do or count, one sentence each, shown before a study starts."""
     can = facts["can"]
-    said = [f"{name}: {can[name]['why']}" for name in ("pmu", "numa", "thp") if not can[name]["ok"]]
+    sentences = [
+        f"{name}: {can[name]['why']}" for name in ("pmu", "numa", "thp") if not can[name]["ok"]
+    ]
     if can["htm"]["state"] != "usable":
-        said.append(f"htm: {can['htm']['why']}")
+        sentences.append(f"htm: {can['htm']['why']}")
     if facts["cpus"] < 4:
-        said.append(f"cpus: {facts['cpus']}; nothing is claimed about more")
-    return said
+        sentences.append(f"cpus: {facts['cpus']}; nothing is claimed about more")
+    return sentences

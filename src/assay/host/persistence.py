@@ -1,7 +1,7 @@
 """What makes settings outlive a boot: files of our own, which come last in a plan.
 
 They are put in place only after the values themselves were seen to be taken, and go with a
-rollback. A file of somebody else's is never written, and a setting that another file would
+rollback. A file that is not Assay's is never written, and a setting that another file would
 override is refused, with the name of the winner.
 """
 
@@ -131,9 +131,9 @@ def _fragment(
     new = list(lines)
     if not new:
         return None
-    said = {key(line) for line in new}
+    set_anew = {key(line) for line in new}
     before = (tree.read(path) or "").splitlines()
-    kept = [line for line in before if not line.startswith("#") and key(line) not in said]
+    kept = [line for line in before if not line.startswith("#") and key(line) not in set_anew]
     return file_item(tree, path, _title(plan) + "".join(f"{line}\n" for line in [*kept, *new]))
 
 

@@ -22,7 +22,7 @@ def wait_until_quiet(
 ) -> bool:
     """Wait until other processes take less than `limit_cpus`; False when patience ran out.
 
-    `waiting` is told after each sample that was too busy, and never on a quiet machine.
+    `waiting` is called after each sample that was too busy, and never on a quiet machine.
     """
     began = time.monotonic()
     while (busy := busy_cpus(sample_s)) > limit_cpus:

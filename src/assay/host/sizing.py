@@ -17,7 +17,7 @@ from assay.linux import smaps
 from assay.linux.pools import Pool
 
 GUARD_SHARE, GUARD_BYTES = 0.10, 1 << 30
-"""What must remain besides pools and what is in use: a tenth of the memory, and a GiB."""
+"""What must remain after pools and what is in use: a tenth of the memory, and a GiB."""
 
 LARGE = 16 << 30
 """Below this a server is better served by pages of 2 MiB than of 1 GiB."""
@@ -151,5 +151,5 @@ def fits(need: Need, pool: Pool, view: View) -> str | None:
 
 
 def missing(need: Need, pool: Pool) -> int:
-    """Pages that the pool lacks now, beside those that are promised."""
+    """Pages that the pool lacks now, without those that are promised."""
     return max(0, need.pages - pool.available)

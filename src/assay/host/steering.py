@@ -192,14 +192,14 @@ def _serving(tree: Tree, device: str) -> set[int]:
     """CPUs that really serve a device's interrupts; none of one that has none."""
     found: set[int] = set()
     for number in interrupts(tree, device):
-        told = tree.read(f"/proc/irq/{number}/effective_affinity")
-        bits = 0 if told is None else mask(told)
+        effective = tree.read(f"/proc/irq/{number}/effective_affinity")
+        bits = 0 if effective is None else mask(effective)
         found |= {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
     return found
 
 
 def pool(page_bytes: int, need_bytes: int, tree: Tree) -> Values:
-    """A pool that has so many bytes free beside what others have; MissingError if it cannot be."""
+    """A pool that has so many bytes free for this server alone; MissingError if it cannot be."""
     view = View(tree)
     found = next((p for p in view.pools if p.page_bytes == page_bytes), None)
     if found is None:

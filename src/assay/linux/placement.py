@@ -24,7 +24,7 @@ def placement(pid: int, role: str) -> dict[str, Any]:
             found = re.search(r"(?m)^Cpus_allowed_list:\s+(\S+)$", read(task / "status"))
             if found:
                 cpus[found[1]] = cpus.get(found[1], 0) + 1
-        # Reading them walks all pages of a process: only where there is something to tell.
+        # Reading them walks all pages of a process: only where there is more than one node.
         maps = read(Path(f"/proc/{member}/numa_maps")) if _has_nodes() else ""
         for line in maps.splitlines():
             if " anon=" in line:

@@ -36,7 +36,7 @@ class Tree:
         return self.root / parts.relative_to("/")
 
     def read(self, path: str) -> str | None:
-        """What stands there, as it stands; None if there is no such file."""
+        """Its contents, unchanged; None if there is no such file."""
         try:
             with self.place(path).open("rb") as file:
                 return file.read(MOST_BYTES).decode("utf-8", "surrogateescape")

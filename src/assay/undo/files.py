@@ -1,7 +1,7 @@
-"""Files whose contents are obeyed: nobody else may have written them.
+"""Files whose contents are obeyed: no other user may have written them.
 
 A journal names values and commands. So it is read only if it is a regular file, no link, owned by
-this user or by root, and writable by nobody else.
+this user or by root, and writable by its owner alone.
 """
 
 from __future__ import annotations

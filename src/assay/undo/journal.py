@@ -21,7 +21,7 @@ from assay.core.errors import RestoreError
 from assay.undo.files import MODE, open_trusted, read_trusted, sync_folder
 
 Event = dict[str, Any]
-"""One line, as JSON; whoever wrote it checks its fields when it reads it."""
+"""One line, as JSON; its writer checks the fields when it reads them back."""
 
 
 class Journal:
@@ -140,7 +140,7 @@ def _write(descriptor: int, data: bytes, at: int) -> None:
 
 
 def _whole_bytes(data: bytes) -> tuple[int, bool]:
-    """Where whole lines end, and whether a torn one stands after them."""
+    """Where whole lines end, and whether a torn one follows."""
     lines = data.rstrip(b"\0").splitlines(keepends=True)
     has_torn = bool(lines) and _parse(lines[-1]) is None
     whole = lines[:-1] if has_torn else lines

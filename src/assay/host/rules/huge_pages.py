@@ -165,11 +165,11 @@ def _uneven(view: View) -> Iterator[HostFinding]:
             if p.page_bytes == pool.page_bytes
         }
         if shares and min(shares.values()) < 0.8 * max(shares.values()):
-            told = ", ".join(f"{node} {n}" for node, n in shares.items())
+            by_node = ", ".join(f"{node} {n}" for node, n in shares.items())
             yield HostFinding(
                 "H06",
                 "S2",
-                f"pages of {_size(pool.page_bytes)} by node: {told}",
+                f"pages of {_size(pool.page_bytes)} by node: {by_node}",
                 "a server that uses all nodes reaches for far memory on those that have none",
                 DOC,
                 "write nr_hugepages of each node",

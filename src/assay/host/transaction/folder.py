@@ -19,8 +19,8 @@ from assay.undo.journal import Journal
 from assay.undo.places import SHOWN, TRANSACTIONS
 
 ITEM_BYTES, PLAN_BYTES = 2048, 8192
-"""Room in a journal for what is said of an item, and of a plan, while it is applied and rolled
-back: a value that was read is in it."""
+"""Room in a journal for the events of an item, and of a plan, applied and rolled back. They hold
+the value that was read."""
 
 
 class Transaction:
@@ -93,7 +93,7 @@ def _folders(tree: Tree) -> list[Path]:
 
 
 def _has_begun(folder: Path) -> bool:
-    """Where that cannot be told it has."""
+    """True where the journal cannot be read."""
     try:
         return (folder / "plan.json").is_file() and bool(Journal(folder / "log").events())
     except RestoreError:

@@ -45,7 +45,7 @@ def value_item(tree: Tree, name: str, new: str, *, reason: str = "", rule: str =
 
 
 def path_of(tree: Tree, name: str) -> str:
-    """Where a path or key of sysctl stands; the pool of the default size among all pools."""
+    """The file of a path or key of sysctl; the pool of the default size among all pools."""
     path = sysctl(name)
     return _default_pool(tree) if path == DEFAULT_POOL else path
 
@@ -64,8 +64,8 @@ def has_value(tree: Tree, name: str, value: str) -> tuple[str, bool]:
     """What a path or key holds, in one line, and whether that means the value."""
     item = _found(tree, name, value)
     assert item.old is not None, "it was found"
-    told = choice(item.old) if item.compare == "choice" else " ".join(item.old.split())
-    return told, _has_it(item)
+    value_now = choice(item.old) if item.compare == "choice" else " ".join(item.old.split())
+    return value_now, _has_it(item)
 
 
 def file_item(tree: Tree, path: str, text: str, *, reason: str = "", rule: str = "") -> Item | None:
@@ -111,14 +111,14 @@ def _item(tree: Tree, path: str, old: str, new: str) -> Item:
 def _dirty(tree: Tree, path: str, old: str, new: str, family: str, member: str) -> Item:
     other_member = {"bytes": "ratio", "ratio": "bytes"}[member]
     other = f"/proc/sys/vm/{family}_{other_member}"
-    beside = tree.read(other) or "0"
-    counted = (path, old) if old.strip() != "0" else (other, beside)
+    neighbour = tree.read(other) or "0"
+    counted = (path, old) if old.strip() != "0" else (other, neighbour)
     return Item(
         kind="value",
         path=path,
         old=old,
         new=new,
-        watch={other: beside},
+        watch={other: neighbour},
         restore=[Write(path=counted[0], value=counted[1].strip())],
         group=family,
     )
@@ -127,22 +127,22 @@ def _dirty(tree: Tree, path: str, old: str, new: str, family: str, member: str) 
 def _governor(tree: Tree, path: str, old: str, new: str, folder: str) -> Item:
     restore = [Write(path=path, value=old.strip())]
     preference = f"{folder}/energy_performance_preference"
-    beside = tree.read(preference)
-    if beside is not None:
-        restore.append(Write(path=preference, value=beside.strip()))
+    neighbour = tree.read(preference)
+    if neighbour is not None:
+        restore.append(Write(path=preference, value=neighbour.strip()))
     return Item(
         kind="value",
         path=path,
         old=old,
         new=new,
-        watch={} if beside is None else {preference: beside},
+        watch={} if neighbour is None else {preference: neighbour},
         restore=restore,
         group="governor",
     )
 
 
 def _default_pool(tree: Tree) -> str:
-    """The folder of the default size, whose counters stand beside the pool."""
+    """The folder of the default size, which holds the pool's counters."""
     found = re.search(r"Hugepagesize:\s+(\d+) kB", tree.read("/proc/meminfo") or "")
     if found is None:
         raise MissingError("this kernel has no huge pages", next_step="see CONFIG_HUGETLBFS")

@@ -31,7 +31,7 @@ def arm(tree: Tree, name: str, seconds: float) -> str:
         if done.returncode == 0:
             return f"a timer of systemd's, assay-{name}.timer"
     nothing = subprocess.DEVNULL
-    # It forks and ends, so that what waits is nobody's child.
+    # It forks and ends, so that what waits has no parent here.
     command = ["setsid", "--fork", *watch]
     subprocess.run(command, check=True, cwd="/", stdin=nothing, stdout=nothing, stderr=nothing)
     return "a process of its own"

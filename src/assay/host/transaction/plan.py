@@ -33,7 +33,7 @@ FOLDERS = (
     "/etc/default/grub.d/",
     "/etc/udev/rules.d/",
 )
-"""Where files of ours may stand."""
+"""Where Assay's files may be."""
 
 
 class PlanPart(BaseModel):

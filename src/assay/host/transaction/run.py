@@ -1,13 +1,13 @@
 """Transactions: applied whole or not at all, and brought back whatever happened meanwhile.
 
-State is never kept but derived from the journal:
+The state is not stored; it is derived from the journal:
 
     begun -> applying -> applied -> confirmed
                  \\-> rolling-back -> rolled-back      (held: a pool is still in use)
 
-An item is announced before it is written. So whoever comes after a crash looks at each
+An item is announced before it is written. So recovery after a crash looks at each
 announced item: as before (the write never happened, or was taken back), as written
-(bring it back), or otherwise (somebody else changed it: left alone, and said).
+(bring it back), or otherwise (another program changed it: left alone, and reported).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Status:
     outcomes: dict[int, str] = field(default_factory=dict)
     """By item, how it was brought back."""
     got: dict[int, str | None] = field(default_factory=dict)
-    """By announced item, what was read after it was written; None if nobody came to that."""
+    """By announced item, what was read after it was written; None if it was never read."""
     begun: frozenset[int] = frozenset()
     """Items of which bringing back was announced: it may be half done."""
     fault: RestoreError | None = None
@@ -74,7 +74,7 @@ class Status:
 
     @property
     def is_half(self) -> bool:
-        """Whether it was cut short, if nobody is at it."""
+        """Whether it was cut short, unless a process still works on it."""
         return self.state in OPEN
 
 
@@ -194,7 +194,7 @@ def confirm(tree: HostTree, name: str, after_append: Callable[[], None] | None =
 
 
 def roll_back(tree: HostTree, name: str, after_append: Callable[[], None] | None = None) -> Status:
-    """Bring back what a transaction changed, the last item first; may be said again at any time.
+    """Bring back what a transaction changed, the last item first; idempotent.
 
     RestoreError if a pool is still in use, a value is not taken or the journal cannot be written:
     what can be is brought back.
@@ -279,7 +279,7 @@ def _wait_for_turn(descriptor: int, place: Path) -> None:
                 ) from None
             time.sleep(0.02)
             continue
-        with suppress(OSError):  # a full disk keeps nobody from bringing values back
+        with suppress(OSError):  # a full disk stops no rollback
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         return
@@ -289,7 +289,7 @@ def abandoned(tree: HostTree) -> Iterable[Abandoned]:
     """Transactions that were cut short, or whose time or owner has ended, the latest first; and
     damaged ones, which only a person can judge. Folders of those that never began are removed."""
     if any(os.access(folder, os.W_OK) for folder in unbegun(tree)):
-        with locked(tree):  # under which nobody is about to begin
+        with locked(tree):  # under which no transaction begins
             for folder in unbegun(tree):
                 shutil.rmtree(folder)
     for found in reversed(statuses(tree)):
@@ -298,7 +298,7 @@ def abandoned(tree: HostTree) -> Iterable[Abandoned]:
 
 
 def _recovered(tree: HostTree, name: str) -> bool:
-    """Under the lock nobody is at work, so what is half done was cut short."""
+    """Under the lock no other process works, so what is half done was cut short."""
     found = _status_of(tree, name)
     if found.fault is not None:
         raise found.fault

@@ -20,7 +20,7 @@ Outcome = Literal["restored", "untouched", "drifted", "held"]
 
 
 def put(tree: HostTree, item: Item) -> str:
-    """Write it; what stands there then. RefusedError if that is not what was asked for."""
+    """Write it; what the file holds then. RefusedError if that is not what was asked for."""
     if item.kind == "file":
         tree.create(item.path, item.new)
         return item.new
@@ -116,13 +116,13 @@ def _check_effective(tree: Tree, item: Item) -> None:
     """An interrupt may be served by some of the CPUs that were asked for, and by no others."""
     if item.effective is None:
         return
-    told = tree.read(item.effective)
-    if told is None:
+    shown = tree.read(item.effective)
+    if shown is None:
         return
-    effective, asked = mask(told), mask(item.new)
+    effective, asked = mask(shown), mask(item.new)
     if not effective or effective & ~asked:
         raise RefusedError(
-            f"{item.effective} is {told.strip()}, though {item.new.strip()} was asked for",
+            f"{item.effective} is {shown.strip()}, though {item.new.strip()} was asked for",
             next_step="this interrupt cannot be moved there",
         )
 

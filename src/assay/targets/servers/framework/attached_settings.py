@@ -149,14 +149,14 @@ def put_in_force(
     attachment: Attachment,
     server: Attachable,
     changed: Changed,
-    told: Mapping[str, str],
+    rendered: Mapping[str, str],
     is_same: Callable[[str], bool],
 ) -> None:
-    """Sets what differs from `told`; `is_same` says whether a setting is as it should be.
+    """Sets what differs from `rendered`; `is_same` says whether a setting is as it should be.
 
     InputError where one needs a restart that the study does not allow.
     """
-    differing = [name for name in told if not is_same(name)]
+    differing = [name for name in rendered if not is_same(name)]
     if not differing:
         return
     fixed = server.fixed(attachment.ask, differing)
@@ -166,9 +166,9 @@ def put_in_force(
     changed.dynamic = {n: before[n] for n in differing if n not in fixed}
     changed.write()
     if fixed:
-        _give(attachment, server, {n: told[n] for n in sorted(fixed)})
+        _give(attachment, server, {n: rendered[n] for n in sorted(fixed)})
         attachment.run_restart()
-    server.put(attachment.ask, {n: told[n] for n in changed.dynamic})
+    server.put(attachment.ask, {n: rendered[n] for n in changed.dynamic})
     _wait_for(lambda: all(is_same(n) for n in differing))
 
 
