@@ -89,7 +89,7 @@ def test_no_difference_is_not_said_of_runs_that_still_move(
     bundle = run_fake(tmp_path / "b", fake, study)
     hint = next(r for r in bundle.verdicts().verdicts if r.arm == "hint")
     assert hint.word == "undecided"
-    assert "is not steady: second halves ran 20 % faster" in hint.reason
+    assert "is not stationary: second halves ran 20 % faster" in hint.reason
     assert words(bundle, "throughput")["cache"] == "helps"
 
 

@@ -114,12 +114,12 @@ def test_a_placebo_that_works_takes_the_answer_away(samples: Made) -> None:
     assert "The placebo cache cannot matter, yet it helps" in answer(plan, bundle.verdicts())[-1]
 
 
-def test_a_fragile_verdict_is_called_so(samples: Made) -> None:
+def test_a_verdict_that_is_not_robust_is_called_so(samples: Made) -> None:
     """What the ruling says against its own word reaches the answer."""
     bundle = samples.bundle("plain")
-    reasons = [Reason.of(Code.ABOVE_ZERO), Reason.of(Code.FRAGILE, word="undecided")]
+    reasons = [Reason.of(Code.ABOVE_ZERO), Reason.of(Code.NOT_ROBUST, word="undecided")]
     doubted = changed(bundle.verdicts(), "cache", reasons=reasons)
-    assert "The verdict on cache is fragile: the mean-based interval says undecided." in answer(
+    assert "The verdict on cache is not robust: the mean-based interval says undecided." in answer(
         bundle.plan, doubted
     )
 

@@ -208,14 +208,14 @@ def test_stopping_the_hopeless_costs_little_power(monkeypatch, effect, deviation
     assert sum(a != b for a, b in zip(with_stops, without, strict=True)) <= 3
 
 
-def test_one_wild_block_makes_a_verdict_fragile():
+def test_one_wild_block_makes_a_verdict_not_robust():
     """The ranks shrug, the mean does not, and the reader is told."""
     values = [*noisy(0.03, 0.005, 11, 1), (11, -2.0)]
     found = judge_once({"a": values}, RULE, 12)["a"]
     assert found.word == "helps"
-    assert "fragile: the mean-based interval says undecided" in found.reason
+    assert "not robust: the mean-based interval says undecided" in found.reason
     tame = judge_once({"a": noisy(0.03, 0.005, 12, 1)}, RULE, 12)["a"]
-    assert "fragile" not in tame.reason
+    assert "not robust" not in tame.reason
 
 
 def test_the_shown_interval_is_the_repeated_one():

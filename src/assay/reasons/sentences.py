@@ -27,7 +27,7 @@ class Code(enum.StrEnum):
     EXTENDED = "extended"
     BLOCKS_NEEDED = "blocks-needed"
     NOISE_UNKNOWN = "noise-unknown"
-    FRAGILE = "fragile"
+    NOT_ROBUST = "not-robust"
     CHANCE = "chance"
     SECONDARY = "secondary"
     NO_WITNESS = "no-witness"
@@ -119,8 +119,8 @@ def _trend(arm: str, of: str, change: float, low: float, high: float, beyond: fl
     if not halves:
         what, against, more, less = "windows gained", "the baseline's", "more", "less"
     return (
-        f"{arm} is not steady: {what} {percent(abs(change))} {more if change > 0 else less} than "
-        f"{against} ({percent(low)} to {percent(high)}), beyond half the margin "
+        f"{arm} is not stationary: {what} {percent(abs(change))} "
+        f"{more if change > 0 else less} than {against} ({percent(low)} to {percent(high)}), beyond half the margin "
         f"({percent(beyond)}): warm up longer, or measure longer, so no difference is not said"
     )
 
@@ -173,7 +173,7 @@ SENTENCES: dict[Code, Callable[..., str]] = {
     Code.EXTENDED: lambda extension, block: f"extension {extension} is judged at block {block}",
     Code.BLOCKS_NEEDED: _needed,
     Code.NOISE_UNKNOWN: lambda: "at least 3 blocks are needed to judge the noise",
-    Code.FRAGILE: lambda word: f"fragile: the mean-based interval says {word}",
+    Code.NOT_ROBUST: lambda word: f"not robust: the mean-based interval says {word}",
     Code.CHANCE: lambda: "not beyond what chance brings among so many metrics",
     Code.SECONDARY: lambda: "a secondary metric, fixed sample",
     Code.NO_WITNESS: lambda evidence: f"no witness: {evidence}",

@@ -39,7 +39,7 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     said += _interactions(rows, plan.margin)
     said += _by_case(plan, verdicts, arms)
     said += [_slow(slow_runs(verdicts), word) for word in ("hurts", "helps")]
-    said += [_fragile(r) for r in arms]
+    said += [_not_robust(r) for r in arms]
     said += [_placebo(r) for r in arms if r.arm in _placebos(plan)]
     return [s for s in said if s]
 
@@ -199,9 +199,9 @@ def _same(one: Row, other: Row) -> bool:
     return (first.of, first.given, first.against) == (second.of, second.given, second.against)
 
 
-def _fragile(row: Row) -> str:
+def _not_robust(row: Row) -> str:
     """What the ruling says against its own word; empty where it stands firm."""
-    found = [r.text for r in row.reasons if r.code == Code.FRAGILE]
+    found = [r.text for r in row.reasons if r.code == Code.NOT_ROBUST]
     return f"The verdict on {label(row)} is {found[0]}." if found else ""
 
 

@@ -88,9 +88,7 @@ def uncounted_lines(plan: Plan) -> list[Line]:
 # verdicts
 
 
-def _confirmed(
-    plan: Plan, verdicts: Verdicts, explained: Sequence[Explanation]
-) -> list[Line]:
+def _confirmed(plan: Plan, verdicts: Verdicts, explained: Sequence[Explanation]) -> list[Line]:
     """Every section with its rows; effects that are no arm's only for all cases together."""
     rows = [r for r in primary(verdicts) if r.contrast.kind != "scaling"]
     several = len({r.case for r in rows}) > 1

@@ -48,7 +48,7 @@ def within(interval: Interval, margin_log: float) -> bool:
     return -margin_log < interval[0] and interval[1] < margin_log
 
 
-def fragility(
+def robustness(
     values: NDArray[np.float64],
     word: Word,
     level: float,
@@ -59,4 +59,4 @@ def fragility(
     other = read_off(
         mean_interval(values, level), mean_interval(values, level_equivalence), margin_log
     )
-    return () if other == word else (Reason.of(Code.FRAGILE, word=str(other)),)
+    return () if other == word else (Reason.of(Code.NOT_ROBUST, word=str(other)),)

@@ -44,7 +44,7 @@ from assay.reasons import Reason, worded
 from assay.reasons.sentences import Code
 from assay.stats.boundary import looks, nominal_levels
 from assay.stats.constants import STANDARD, Constants
-from assay.stats.robustness import fragility, read_off, within
+from assay.stats.robustness import read_off, robustness, within
 from assay.stats.rule import Rule, Strength, Word
 from assay.stats.sample_size import blocks_for_margin, blocks_for_smallest, study_size
 from assay.stats.signed_rank import Interval, SignedRank
@@ -286,7 +286,7 @@ def _answer(name: str, sample: SignedRank, look: _Look, alpha: float) -> Judgeme
         code = Code.ABOVE_ZERO if word is Word.HELPS else Code.BELOW_ZERO
         small = {"less_than": rule.margin} if within(equal, rule.margin_log) else {}
         reason = Reason.of(code, **small, **look.place())
-    remark = fragility(sample.values, word, level, level_equal, rule.margin_log)
+    remark = robustness(sample.values, word, level, level_equal, rule.margin_log)
     return _judgement(name, word, sample, interval, look, True, alpha, (reason, *remark))
 
 
@@ -306,7 +306,7 @@ def _undecided(
         reason = Reason.of(Code.INCLUDES_ZERO, margin=rule.margin, **futile, **look.place())
     remark: tuple[Reason, ...] = ()
     if final and not math.isinf(interval[0]):
-        remark = fragility(sample.values, Word.UNDECIDED, level, level_equal, rule.margin_log)
+        remark = robustness(sample.values, Word.UNDECIDED, level, level_equal, rule.margin_log)
     why = (reason, _needs(sample, rule, family), *remark)
     return _judgement(name, Word.UNDECIDED, sample, interval, look, final, alpha, why)
 

@@ -99,9 +99,7 @@ def stability(
     ]
 
 
-def without_level(
-    table: Table, constants: Constants = STANDARD
-) -> dict[int, dict[str, float]]:
+def without_level(table: Table, constants: Constants = STANDARD) -> dict[int, dict[str, float]]:
     """Each run's distance to its arm's median and to the level of its time, blocks in order."""
     rest = {block: dict(table[block]) for block in sorted(table) if table[block]}
     arms = sorted({arm for row in rest.values() for arm in row})

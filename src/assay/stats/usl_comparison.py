@@ -34,7 +34,7 @@ import numpy as np
 from assay.reasons import Reason, worded
 from assay.reasons.sentences import Code
 from assay.stats.constants import STANDARD, Constants
-from assay.stats.robustness import fragility
+from assay.stats.robustness import robustness
 from assay.stats.rule import Word
 from assay.stats.signed_rank import SignedRank
 from assay.stats.usl import Array, Block, parameters, read, usable
@@ -157,7 +157,7 @@ def _compared(
     else:
         side = "above" if word is Word.HELPS else "below"
         reason = Reason.of(Code.SCALES, side=side, parameter=parameter, against=against)
-    remark = fragility(sample.values, word, level, level, 0.0) if low is not None else ()
+    remark = robustness(sample.values, word, level, level, 0.0) if low is not None else ()
     used = Reason.of(Code.SCALING_BLOCKS, blocks=sample.count, threads=last)
     why = (reason, used, *remark)
     return Compared(

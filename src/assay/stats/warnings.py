@@ -58,9 +58,7 @@ class Doubt:
     text: str
 
 
-def order_doubts(
-    orders: Sequence[Sequence[str]], constants: Constants = STANDARD
-) -> list[Doubt]:
+def order_doubts(orders: Sequence[Sequence[str]], constants: Constants = STANDARD) -> list[Doubt]:
     """Doubts from the run order inside blocks.
 
     `orders`: per block, in time order, its arms in the order they ran; blocks that lack an arm
@@ -291,9 +289,7 @@ def serial_doubt(
     )
 
 
-def ties_doubt(
-    name: str, values: Sequence[float], constants: Constants = STANDARD
-) -> Doubt | None:
+def ties_doubt(name: str, values: Sequence[float], constants: Constants = STANDARD) -> Doubt | None:
     """Whether the metric is too coarse: many contrasts are zero or equal in size."""
     n = len(values)
     if n < constants.warning_blocks_min:

@@ -2,8 +2,8 @@
 
 The verdict of a contrast comes from `sequence.py`; here it meets what else it stands on. It is
 `invalid` where a witness does not hold, where a latency has too few requests or a saturated
-server behind it, and everywhere once the sentinel, an arm equal to the baseline, was told apart
-from it. "No difference" is withheld while a run is not steady inside its window.
+server behind it, and everywhere once the A/A control, an arm equal to the baseline, differs
+from it. "No difference" is withheld while a run is not stationary inside its window.
 """
 
 from __future__ import annotations
@@ -167,9 +167,7 @@ def _judge(task: Task, values: dict[Key, Values], size: Sizing | None) -> dict[K
 def _pending(task: Task, key: Key, blocks: int, stuck: bool) -> Judgement:
     early = Reason.of(Code.NOTHING_YET, block=task.sizing_blocks)
     why = Reason.of(Code.NOTHING_COMPARED) if stuck else early
-    return Judgement(
-        key[1], Word.UNDECIDED, None, None, None, blocks, None, stuck, 0.0, (why,)
-    )
+    return Judgement(key[1], Word.UNDECIDED, None, None, None, blocks, None, stuck, 0.0, (why,))
 
 
 # rows
@@ -273,9 +271,7 @@ def _secondary(task: Task) -> list[Row]:
         if values and key[1] != SENTINEL
     }
     suggestions = suggest({k: v for k, (_, _, v) in named.items()}, task.rule)
-    return [
-        verdict_row(task, named[k][1], found, named[k][0]) for k, found in suggestions.items()
-    ]
+    return [verdict_row(task, named[k][1], found, named[k][0]) for k, found in suggestions.items()]
 
 
 def _control_differs(found: Mapping[Key, _Settled]) -> Reason | None:

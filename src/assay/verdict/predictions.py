@@ -102,9 +102,7 @@ def _largest(ask: Asked, blocks: Sequence[Block]) -> Asked:
     return replace(ask, metric=max(sorted(sizes), key=lambda n: statistics.median(sizes[n])))
 
 
-def _series(
-    ask: Asked, blocks: Sequence[Block], least: float
-) -> list[tuple[int, float]]:
+def _series(ask: Asked, blocks: Sequence[Block], least: float) -> list[tuple[int, float]]:
     """The contrast in logs of the metric as measured; empty where it was not measured."""
     none = 0.0 if ask.metric.partition(".")[0] in OF_LOCKS else None
     values = {
