@@ -120,8 +120,9 @@ def _trend(arm: str, of: str, change: float, low: float, high: float, beyond: fl
         what, against, more, less = "windows gained", "the baseline's", "more", "less"
     return (
         f"{arm} is not stationary: {what} {percent(abs(change))} "
-        f"{more if change > 0 else less} than {against} ({percent(low)} to {percent(high)}), beyond half the margin "
-        f"({percent(beyond)}): warm up longer, or measure longer, so no difference is not said"
+        f"{more if change > 0 else less} than {against} ({percent(low)} to "
+        f"{percent(high)}), beyond half the margin ({percent(beyond)}): warm up longer, or measure "
+        "longer; no difference is withheld"
     )
 
 
