@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,43 @@ def test_a_workload_names_the_settings_it_needs_and_the_study_may_name_others() 
     )
     chosen = text.replace('kind = "engine"', 'kind = "engine"\ncc = "optimistic"')
     assert read("made up", chosen, Path(".")).cases[0].settings["cc"] == "optimistic"
+
+
+def test_a_metric_that_no_run_of_the_target_has_is_refused() -> None:
+    """MariaDB's data are made once and copied: only what loads them in each run has a time."""
+    text = """
+name = "load"
+question = "?"
+[target]
+kind = "{}"
+[workload]
+kind = "ycsb"
+[measure]
+primary = "load_seconds"
+warmup = "100ms"
+window = "300ms"
+[[factor]]
+name = "f"
+change = "env"
+variable = "X"
+off = "1"
+on = "2"
+[design]
+kind = "one-at-a-time"
+[decide]
+smallest = "5%"
+margin = "5%"
+budget = "50min"
+"""
+    with pytest.raises(StudyError, match="no run of mariadb has load_seconds"):
+        read("load", text.format("mariadb"), Path("."))
+    assert read("load", text.format("memcached"), Path(".")).primary == "load_seconds"
+    assert read("load", text.format("engine"), Path(".")).primary == "load_seconds"
+
+
+@pytest.mark.parametrize("name", [n for n, t in shipped().items() if "records = 100000000" in t])
+def test_the_records_that_a_shipped_study_says_to_write_are_allowed(name: str) -> None:
+    """Its comment names the size of its source, which takes longer than its budget."""
+    text = re.sub(r"(?m)^budget = .*", 'budget = "5000h"', shipped()[name])
+    written = read(name, re.sub(r"(?m)^records = \d+", "records = 100000000", text), Path("."))
+    assert any(case.parameters["records"] == 100_000_000 for case in written.cases)

@@ -15,6 +15,7 @@ from assay.changes.declaration import Change, Kind
 from assay.changes.engine import ENGINE_CHANGES
 from assay.changes.host import HOST_CHANGES
 from assay.changes.mariadb import MARIADB_CHANGES
+from assay.changes.memcached import MEMCACHED_CHANGES
 from assay.changes.micro import MICRO_CHANGES
 from assay.changes.nginx import NGINX_CHANGES
 from assay.changes.postgresql import POSTGRESQL_CHANGES
@@ -25,6 +26,7 @@ from assay.core.parameters import nearest
 
 _SERVERS = (
     *REDIS_CHANGES,
+    *MEMCACHED_CHANGES,
     *MARIADB_CHANGES,
     *POSTGRESQL_CHANGES,
     *NGINX_CHANGES,

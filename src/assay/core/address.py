@@ -4,6 +4,7 @@
     postgresql://user:password@host:5432/database   postgresql://user@/database?host=/run/dir
     redis://:password@host:6379/0                   redis://?socket=/run/redis.sock
     http://host:8080/path                           http://host/path?socket=...  is a query of HTTP
+    memcached://host:11211                          memcached:///?socket=/run/memcached.sock
     rediss://host:6379/0                            https://host/path  both over TLS from the start
 
 `sslmode` and `sslrootcert` say how TLS is spoken, as of PostgreSQL: options of the query, and of
@@ -22,17 +23,43 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from assay.core.errors import InputError
 
-PORTS = {
-    "mysql": 3306, "postgresql": 5432, "redis": 6379, "rediss": 6379, "http": 80, "https": 443
-}  # fmt: skip
-ALIASES = {"mariadb": "mysql", "postgres": "postgresql", "valkey": "redis", "valkeys": "rediss"}
-SECURE = {"rediss": "redis", "https": "http"}
-"""What is spoken over TLS from the start."""
 SSLMODES = ("disable", "prefer", "require", "verify-ca", "verify-full")
 SECURE_SSLMODES = SSLMODES[2:]
-USERS = {"mysql": "root", "postgresql": "postgres"}
+TLS = frozenset({"sslmode", "sslrootcert"})
 POSTGRESQL_SOCKET = ".s.PGSQL.{port}"
 PASSWORD_VARIABLE = "ASSAY_PASSWORD"
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What a scheme stands for, and the options that may follow it."""
+
+    protocol: str
+    port: int
+    user: str = ""
+    options: frozenset[str] = frozenset()
+    is_secure: bool = False
+    """Whether TLS is spoken from the start."""
+
+
+_MYSQL = Scheme("mysql", 3306, "root", TLS | {"socket"})
+_POSTGRESQL = Scheme("postgresql", 5432, "postgres", TLS | {"socket", "host"})
+_REDIS = Scheme("redis", 6379, options=frozenset({"socket"}))
+_REDISS = Scheme("redis", 6379, options=TLS, is_secure=True)
+SCHEMES = {
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
+    "postgresql": _POSTGRESQL,
+    "postgres": _POSTGRESQL,
+    "redis": _REDIS,
+    "valkey": _REDIS,
+    "rediss": _REDISS,
+    "valkeys": _REDISS,
+    "memcached": Scheme("memcached", 11211, options=frozenset({"socket"})),
+    "http": Scheme("http", 80),
+    "https": Scheme("http", 443, options=TLS, is_secure=True),
+}
+"""A protocol is one line here."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +98,14 @@ def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Target
         port = parts.port
     except ValueError as error:
         raise _refused(_shown(text), str(error)) from error
-    scheme = ALIASES.get(parts.scheme, parts.scheme)
-    protocol = SECURE.get(scheme, scheme)
-    if scheme not in PORTS:
-        known = ", ".join(sorted(PORTS))
+    scheme = SCHEMES.get(parts.scheme)
+    if scheme is None:
+        known = ", ".join(sorted(SCHEMES))
         raise _refused(_shown(text), f"the scheme {parts.scheme!r} is not one of {known}")
     password = None if parts.password is None else unquote(parts.password)
     if password is None:
         password = environment.get(PASSWORD_VARIABLE)
-    port = port or PORTS[scheme]
+    port = port or scheme.port
     options = _options(text, scheme, parts)
     socket = options.get("socket")
     if (folder := options.get("host")) is not None:
@@ -88,41 +114,33 @@ def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Target
         raise _refused(_shown(text), "it names neither a host nor a socket")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(
-        protocol=protocol,
+        protocol=scheme.protocol,
         host=parts.hostname or "",
         port=port,
         socket=socket,
-        user=unquote(parts.username or USERS.get(protocol, "")),
+        user=unquote(parts.username or scheme.user),
         password=password,
-        database="" if protocol == "http" else unquote(parts.path.lstrip("/")),
+        database="" if scheme.protocol == "http" else unquote(parts.path.lstrip("/")),
         path=path,
         sslmode=_sslmode(text, scheme, options),
         sslrootcert=options.get("sslrootcert"),
     )
 
 
-OPTIONS = {
-    "mysql": {"socket", "sslmode", "sslrootcert"},
-    "postgresql": {"socket", "host", "sslmode", "sslrootcert"},
-    "redis": {"socket"}, "rediss": {"sslmode", "sslrootcert"},
-    "http": set(), "https": {"sslmode", "sslrootcert"},
-}  # fmt: skip
-
-
-def _options(text: str, scheme: str, parts: SplitResult) -> dict[str, str]:
+def _options(text: str, scheme: Scheme, parts: SplitResult) -> dict[str, str]:
     """The query is HTTP's own; what follows a # goes to no server."""
-    written = {"http": "", "https": parts.fragment}.get(scheme, parts.query)
+    written = {"http": "", "https": parts.fragment}.get(parts.scheme, parts.query)
     options = parse_qs(written, keep_blank_values=True)
-    for name in sorted(options.keys() - OPTIONS[scheme]):
+    for name in sorted(options.keys() - scheme.options):
         raise _refused(_shown(text), f"the option {name!r} is not known")
     return {name: values[-1] for name, values in options.items()}
 
 
-def _sslmode(text: str, scheme: str, options: Mapping[str, str]) -> str:
+def _sslmode(text: str, scheme: Scheme, options: Mapping[str, str]) -> str:
     """Nobody speaks TLS unasked, and who names an authority or a scheme with TLS means it."""
-    checked = scheme in SECURE or "sslrootcert" in options
+    checked = scheme.is_secure or "sslrootcert" in options
     mode = options.get("sslmode", "verify-full" if checked else "disable")
-    known = SECURE_SSLMODES if scheme in SECURE else SSLMODES
+    known = SECURE_SSLMODES if scheme.is_secure else SSLMODES
     if mode not in known:
         why = f"the sslmode {mode!r} is not one of {', '.join(known)}"
         raise _refused(_shown(text), why)

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from assay.core.errors import InputError, RunError
 from assay.native import Serving, Session
 
-SCHEMES = {"http-file": "http", "http-proxy": "http", "resp": "redis", "tpcc": ""}
+SCHEMES = {
+    "http-file": "http",
+    "http-proxy": "http",
+    "resp": "redis",
+    "memcached": "memcached",
+    "tpcc": "",
+}
 """Kinds, and how their addresses begin; that of a stand-in is its protocol's name."""
 
 STAND_IN = "tpcc"

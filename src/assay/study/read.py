@@ -89,6 +89,7 @@ def _override(values: dict[str, Any], key: str, written: str) -> None:
         values[last] = written
 
 
+LOAD_SECONDS = "load_seconds"
 MANY = 100
 """Names that are not worth listing."""
 
@@ -337,6 +338,10 @@ class _Reader:
             lacks = uncounted(name, file.measure.counters)
             if lacks and not _own_counter(path, name):
                 self.wrong(path, *lacks)
+            idle = [c.target for c in cases if not self.targets[c.target].loads_in_run]
+            if name == LOAD_SECONDS and idle:
+                message = f"no run of {idle[0]} has {name}: its data are made once and copied"
+                self.wrong(path, message, "take another metric")
             base, _, member = name.partition(".")
             if base in OF_LOCKS and member not in members:
                 message = f"{name}: this target counts no {member!r}{nearest(member, members)}"

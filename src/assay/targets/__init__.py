@@ -10,6 +10,7 @@ from assay.targets.native.engine import ENGINE
 from assay.targets.native.micro import MICRO
 from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.mariadb import MARIADB
+from assay.targets.servers.memcached import MEMCACHED
 from assay.targets.servers.nginx import NGINX
 from assay.targets.servers.postgresql import POSTGRESQL
 from assay.targets.servers.redis import REDIS
@@ -20,7 +21,7 @@ from assay.targets.stores.sqlite import SQLITE
 from assay.targets.wheels.chdb import CHDB
 from assay.targets.wheels.duckdb import DUCKDB
 
-_SERVERS = (REDIS, VALKEY, NGINX, MARIADB, POSTGRESQL, DUCKDB, CHDB)
+_SERVERS = (REDIS, VALKEY, MEMCACHED, NGINX, MARIADB, POSTGRESQL, DUCKDB, CHDB)
 _STORES = (ROCKSDB, SQLITE)
 _ALL: tuple[Target, ...] = (ENGINE, MICRO, *map(ServerTarget, _SERVERS), *map(StoreTarget, _STORES))
 TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})

@@ -141,6 +141,8 @@ class Target(Protocol):
     """Whether it is a part of Assay, and so always here."""
     is_movable: bool = False
     """Whether its server can be started in a network of its own, and be reached there."""
+    loads_in_run: bool = False
+    """Whether each run loads its data set, and so has `load_seconds`."""
     attachable: Attachable | None = None
     """What can be done to one that already runs; None if Assay must start it."""
     traits: ServerTraits = UNKNOWN

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from assay.workloads.base import Workload
 from assay.workloads.hits import AGGREGATE, HITS, HITS_UPLOAD
 from assay.workloads.http import HTTP_GET, HTTP_PROXY
+from assay.workloads.key_value import MEMCACHED_GET, MEMCACHED_SET, REDIS_GET, REDIS_SET
 from assay.workloads.micro import (
     ATOMIC,
     CALL,
@@ -21,14 +22,13 @@ from assay.workloads.micro import (
     UNALIGNED,
 )
 from assay.workloads.oltp import OLTP
-from assay.workloads.redis import REDIS_GET, REDIS_SET
 from assay.workloads.tpcc import TPCC
 from assay.workloads.trade_desk import TRADE_DESK
 from assay.workloads.ycsb import YCSB
 
 _ONE = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, CHASE, UNALIGNED, TIMER)
 _MICRO = (*_ONE, HASH, COMPRESS, SIMD)
-_SIMPLE = (REDIS_GET, REDIS_SET, HTTP_GET, HTTP_PROXY)
+_SIMPLE = (REDIS_GET, REDIS_SET, MEMCACHED_GET, MEMCACHED_SET, HTTP_GET, HTTP_PROXY)
 _ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, HITS, HITS_UPLOAD, *OLTP, *_SIMPLE, *_MICRO)
 WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})
 

@@ -21,7 +21,7 @@ YCSB = Workload(
                 "c",
                 ("a", "b", "c", "d", "e", "f"),
             ),
-            Parameter("records", "count", "records loaded", 100_000, low=1_000, high=50_000_000),
+            Parameter("records", "count", "records loaded", 100_000, low=1_000, high=1_000_000_000),
             Parameter("fields", "count", "fields in a record", 10, low=1, high=64),
             Parameter("field_bytes", "count", "bytes in a field", 100, low=1, high=4096),
             Parameter(

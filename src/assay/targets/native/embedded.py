@@ -49,6 +49,7 @@ class EmbeddedTarget(Target):
     lock_classes: tuple[str, ...]
     load_s: Callable[[Launch], float]
     is_bundled = True
+    loads_in_run = True
 
     def request(self, launch: Launch) -> dict[str, Any]:
         """The protocol's request for a launch."""

@@ -114,6 +114,12 @@ class Adapter(Protocol):
     """What `assay load` calls a workload, where that is another name."""
     lock_classes: tuple[str, ...] = ()
     """What is waited for: members of the families of metrics that `waits` gives."""
+    keeps_data: bool = True
+    """Whether data outlive an orderly end, so that they are made once and copied; else each run
+    loads them before its window."""
+    on_socket: str = ""
+    """The Unix socket in its folder that it listens on instead of its port; empty where it has a
+    port."""
     is_movable: bool = False
     """Whether it can listen on an address other than loopback's, in a network of its own."""
     attachable: Attachable | None = None

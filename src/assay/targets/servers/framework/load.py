@@ -118,7 +118,7 @@ def measured(
         window_s=result.window_s,
         operations=result.operations,
         errors=result.errors,
-        metrics=_metrics(result) | _per_operation(waits, result.operations),
+        metrics=_metrics(result) | _per_operation(waits, result.operations) | _load_time(times),
         counters={**counted, **result.counters, **_usage(result.server), **times},
         histogram=result.histogram,
         latency_of=result.latency_of,
@@ -138,6 +138,11 @@ def _per_operation(waits: Mapping[str, Mapping[str, float]], operations: int) ->
         for family, members in waits.items()
         for member, total in members.items()
     }
+
+
+def _load_time(times: Mapping[str, float]) -> dict[str, float]:
+    """How long the data set took, where the run loaded it."""
+    return {"load_seconds": times["load_s"]} if "load_s" in times else {}
 
 
 def _usage(server: native.ServerUsage | None) -> dict[str, float]:

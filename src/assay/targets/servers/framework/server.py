@@ -182,7 +182,8 @@ class Started:
         return process
 
     def _is_ready(self, process: Process) -> bool:
-        if not process.listens(self.place.port):
+        socket = self.adapter.on_socket
+        if not ((self.folder / socket).exists() if socket else process.listens(self.place.port)):
             return False
         if not self.adapter.ping:
             return True

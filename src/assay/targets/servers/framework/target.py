@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -44,6 +45,7 @@ class ServerTarget(Target):
         self.kind, self.text = adapter.kind, adapter.text
         self.workloads, self.lock_classes = adapter.workloads, adapter.lock_classes
         self.protocol, self.traits = adapter.protocol, adapter.traits
+        self.loads_in_run = not adapter.keeps_data
         self.is_movable, self.attachable = adapter.is_movable, adapter.attachable
         self._versions: dict[tuple[Any, ...], str] = {}
 
@@ -121,8 +123,16 @@ class ServerTarget(Target):
         binary, own = self._binary(launch), self._own(launch)
         if launch.settings.get("attach") is not None:
             return self._attached(launch, own, log)
-        data = self._prepared(launch, binary, own, log)
+        data = self._prepared(launch, binary, own, log) if self.adapter.keeps_data else None
         started = Started(self.adapter, binary, own, data, log, launch.env, launch.around)
+        try:
+            if self.loads_in_run:
+                begun = time.monotonic()
+                self._load(replace(launch, seed=SEED), started, log)
+                started.times["load_s"] = time.monotonic() - begun
+        except BaseException:
+            started.stop()
+            raise
         return ServerRun(started, launch, log)
 
     def _attached(self, launch: Launch, own: Mapping[str, Any], log: Path) -> ServerRun:

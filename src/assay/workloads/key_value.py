@@ -1,6 +1,8 @@
-"""Single commands of Redis, as `redis-benchmark` sends them. Every key exists beforehand."""
+"""Single commands of Redis and memcached, as `redis-benchmark` sends them. Every key exists."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
@@ -19,3 +21,5 @@ REDIS_GET = Workload(
 REDIS_SET = Workload(
     kind="redis-set", text="SET of a key; one operation is one command", parameters=_PARAMETERS
 )
+MEMCACHED_GET = replace(REDIS_GET, kind="memcached-get", text="get of a key; one operation is one")
+MEMCACHED_SET = replace(REDIS_SET, kind="memcached-set", text="set of a key; one operation is one")
