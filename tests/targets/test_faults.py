@@ -3,46 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from assay.core.errors import BundleError, MissingError, RunError
 from assay.study import read
-from assay.targets import TARGETS, Launch
-from assay.targets.servers.framework import server as server_module
-from assay.targets.servers.framework.adapter import Adapter, Program
-from assay.targets.servers.framework.process import free_port
-from assay.targets.servers.framework.target import ServerTarget
-from assay.targets.servers.mariadb import MARIADB
-from assay.targets.servers.nginx import NGINX
-from assay.targets.servers.postgresql import POSTGRESQL
-from assay.targets.servers.redis import REDIS
+from assay.targets import TARGETS
 from assay.workloads import WORKLOADS
+from fault_kit import RUNS, cache, fill, launch, small_disk, temporary
 from server_kit import left_in, servers_in, wait_for
 
+__all__ = ["cache", "small_disk", "temporary"]
+
 LOOSE = Path(__file__).parent.parent / "loose.py"
-ROWS = {"tables": 1, "table_size": 1000}
-RUNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "mariadb": ("oltp-point-select", ROWS),
-    "postgresql": ("oltp-point-select", ROWS),
-    "nginx": ("http-proxy", {}),
-    "redis": ("redis-get", {"keys": 100}),
-    "valkey": ("redis-get", {"keys": 100}),
-}
-"""A workload of each server, with little data, that waits for no disk."""
-SERVERS = pytest.mark.parametrize("kind", RUNS)
 PLACEBOS = {
     "mariadb": "mariadb.placebo",
     "postgresql": "postgresql.placebo",
@@ -50,93 +30,6 @@ PLACEBOS = {
     "redis": "redis.io_threads",
     "valkey": "valkey.io_threads",
 }
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Prepared data, made once for all tests here."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(autouse=True)
-def temporary(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary folder that any user may enter; nothing may be left in it at the end."""
-    made = Path(tempfile.mkdtemp(prefix="faults-"))
-    made.chmod(0o755)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    monkeypatch.setenv("TMPDIR", str(made))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    segments = shared_segments()
-    try:
-        yield made
-        assert wait_for(lambda: servers_in(made) == [])
-        assert wait_for(lambda: left_in(made) == [])
-        assert wait_for(lambda: shared_segments() <= segments)
-    finally:
-        shutil.rmtree(made)
-
-
-def shared_segments() -> set[str]:
-    """Segments of System V shared memory that no process has any more."""
-    rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
-    return {row[1] for row in rows if row[6] == "0"}
-
-
-def launch(kind: str, window_s: float = 0.2, **given: Any) -> Launch:
-    """A short run; settings with underscores."""
-    known = TARGETS[kind].settings
-    workload, parameters = RUNS[kind]
-    settings = {n: p.default for n, p in known.items() if p.default is not None}
-    settings |= {n: v for n, v in WORKLOADS[workload].settings.items() if n in known}
-    takes = WORKLOADS[workload].parameters_for(kind)
-    whole = {n: p.default for n, p in takes.items()} | dict(parameters)
-    settings |= {"connections": 4, **given}
-    return Launch(settings, workload, whole, 3, 0.05, window_s, interval_s=0.1)
-
-
-@SERVERS
-def test_a_server_that_is_killed_fails_its_run_and_says_so(kind: str, tmp_path: Path) -> None:
-    """kill -9 of its first process, in the middle of the window."""
-    server = TARGETS[kind].start(launch(kind, window_s=60), tmp_path / "log")
-    pid = server._started.process.pid
-    try:
-        with pytest.raises(RunError, match=rf"{kind} ended during the run: .*SIGKILL"):
-            server.measure(lambda done, spent: os.kill(pid, signal.SIGKILL))
-    finally:
-        server.stop()
-
-
-@SERVERS
-def test_the_environment_of_an_arm_reaches_the_server(kind: str, tmp_path: Path) -> None:
-    """Set, and taken out; nginx writes its title over it as soon as it runs."""
-    made = replace(launch(kind), env={"ASSAY_X": "1", "LANG": None})
-    server = TARGETS[kind].start(made, tmp_path / "log")
-    try:
-        server.measure(lambda done, spent: None)
-        assert server.evidence()["environ"] == {"ASSAY_X": "1"}
-    finally:
-        server.stop()
-
-
-@SERVERS
-def test_a_client_that_is_killed_fails_its_run_and_says_so(kind: str, tmp_path: Path) -> None:
-    """kill -9 of `assayer load`: it is not taken for the server's fault."""
-    server = TARGETS[kind].start(launch(kind, window_s=60), tmp_path / "log")
-    try:
-        with pytest.raises(RunError, match=rf"the load on {kind} failed: assayer ended with code"):
-            server.measure(lambda done, spent: kill_loads())
-        assert server._started.process.ended() == ""
-    finally:
-        server.stop()
-
-
-def kill_loads() -> None:
-    """kill -9 of every `assayer load` that this process started."""
-    for task in Path("/proc/self/task").iterdir():
-        for pid in (task / "children").read_text().split():
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if words[0].endswith(b"assayer") and words[1] == b"load":
-                os.kill(int(pid), signal.SIGKILL)
 
 
 STUDY = """
@@ -195,7 +88,7 @@ def until_runs(process: subprocess.Popen[bytes], bundle: Path, number: int) -> N
         time.sleep(0.02)
 
 
-@SERVERS
+@pytest.mark.parametrize("kind", PLACEBOS)
 def test_a_study_that_is_killed_leaves_nothing_and_goes_on(kind: str, temporary: Path) -> None:
     """kill -9 of `assay` while a server runs; then --resume, and an orderly end."""
     (temporary / "s.toml").write_text(study(kind))
@@ -217,79 +110,6 @@ def test_a_study_that_is_killed_leaves_nothing_and_goes_on(kind: str, temporary:
     assert [r["run"] for r in runs] == list(range(len(runs)))
     assert {r["status"] for r in runs} <= {"ok", "void"}, [r["reason"] for r in runs]
     assert subprocess.run([sys.executable, LOOSE, "verify", bundle], check=False).returncode == 0
-
-
-@SERVERS
-def test_a_taken_port_is_tried_again_and_then_said(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel's free port may be somebody else's a moment later."""
-    TARGETS[kind].start(launch(kind), tmp_path / "log").stop()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        ports = [taken.getsockname()[1]]
-        monkeypatch.setattr(
-            server_module, "free_port", lambda: ports.pop(0) if ports else free_port()
-        )
-        TARGETS[kind].start(launch(kind), tmp_path / "log").stop()
-        assert not ports
-        monkeypatch.setattr(server_module, "free_port", lambda: taken.getsockname()[1])
-        with pytest.raises(RunError, match=r"(?i)did not start: .*in use"):
-            TARGETS[kind].start(launch(kind), tmp_path / "log")
-
-
-def without(adapter: Adapter, program: Program) -> ServerTarget:
-    """The target on a machine that lacks one program."""
-    absent = replace(program, name=f"{program.name}-of-nobody")
-    programs = tuple(absent if p == program else p for p in adapter.programs)
-    kind = type("Lacking", (type(adapter),), {"programs": programs})
-    return ServerTarget(kind())
-
-
-@pytest.mark.parametrize(
-    ("adapter", "program"),
-    [(a, p) for a in (MARIADB, POSTGRESQL, NGINX, REDIS) for p in a.programs],
-    ids=lambda v: getattr(v, "name", ""),
-)
-def test_a_missing_program_is_named_with_the_command_that_gets_it(
-    adapter: Adapter, program: Program, tmp_path: Path
-) -> None:
-    """By `check`, by `start` and in the list, whichever of a server's programs it is."""
-    target, made = without(adapter, program), launch(adapter.kind)
-    for act in (target.check, lambda made: target.start(made, tmp_path / "log")):
-        with pytest.raises(MissingError, match=f"{program.name}-of-nobody is not here") as caught:
-            act(made)
-        assert caught.value.next_step == f"sudo apt-get install {program.package}"
-    assert target.found() == f"not here: sudo apt-get install {program.package}"
-
-
-@pytest.fixture
-def small_disk(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A disk of its own for temporary folders, which a test can fill."""
-    disk = temporary / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=600m,mode=755", "assay", str(disk)]
-    if subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("only root may mount a small disk")
-    monkeypatch.setenv("TMPDIR", str(disk))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    try:
-        yield disk
-        assert left_in(disk) == []
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
-        disk.rmdir()
-
-
-def fill(disk: Path) -> None:
-    """Leaves no room on a disk."""
-    with (disk / "filler").open("ab", buffering=0) as filler:
-        try:
-            while filler.write(b"x" * (1 << 20)):
-                pass
-        except OSError:
-            return
 
 
 GROWING = {
@@ -318,19 +138,6 @@ def test_a_disk_that_fills_up_in_a_run_is_what_is_said(
         assert "make room" in caught.value.next_step
     finally:
         server.stop()
-    (small_disk / "filler").unlink()
-
-
-@SERVERS
-def test_a_disk_that_is_full_at_the_start_is_what_is_said(
-    kind: str, small_disk: Path, tmp_path: Path
-) -> None:
-    """Whatever was being made there: a copy, a configuration, a socket."""
-    TARGETS[kind].start(launch(kind), tmp_path / "log").stop()
-    fill(small_disk)
-    with pytest.raises(MissingError, match=r"No space left|disk is full") as caught:
-        TARGETS[kind].start(launch(kind), tmp_path / "log")
-    assert "make room" in caught.value.next_step
     (small_disk / "filler").unlink()
 
 

@@ -14,7 +14,7 @@ from assay.changes import CATALOGUE
 from assay.core.errors import MissingError, RunError
 from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.redis import REDIS
-from server_kit import KEYS, Forgetful, Unread, launch, own_folders, redis, servers_in
+from server_kit import KEYS, Forgetful, Unread, launch, own_folders, redis
 
 __all__ = ["own_folders"]
 
@@ -160,24 +160,6 @@ def test_sizes_and_flags_are_compared_by_meaning(tmp_path: Path) -> None:
     assert found["maxmemory"] == "80mb"
     assert found["activerehashing"] is False
     assert found["slowlog-max-len"] == 129
-
-
-def test_a_server_that_is_killed_fails_its_run_and_says_so(tmp_path: Path, own_folders) -> None:
-    """kill -9 in the middle of the window."""
-    made = launch()
-    made = type(made)(**{**made.__dict__, "window_s": 20.0, "interval_s": 0.1})
-    server = redis().start(made, tmp_path / "log")
-    pid = server._started.process.pid
-
-    def kill(done: int, spent: float) -> None:
-        os.kill(pid, signal.SIGKILL)
-
-    try:
-        with pytest.raises(RunError, match=r"redis ended during the run: it was killed by SIGKILL"):
-            server.measure(kill)
-    finally:
-        server.stop()
-    assert servers_in(own_folders) == []
 
 
 def test_a_server_that_hangs_is_killed_at_the_end(tmp_path: Path) -> None:

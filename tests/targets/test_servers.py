@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +12,9 @@ import pytest
 from assay.core.cache import cache
 from assay.core.errors import MissingError, RunError, StudyError
 from assay.study import read
-from assay.targets.servers.framework import server as server_module
 from assay.targets.servers.framework.adapter import Program
 from assay.targets.servers.framework.data import copy, key
-from assay.targets.servers.framework.process import Process, free_port
+from assay.targets.servers.framework.process import Process
 from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.redis import Redis
 from server_kit import launch, left_in, own_folders, redis, servers_in, wait_for
@@ -177,36 +175,6 @@ def test_a_server_whose_log_says_never_is_not_waited_for(own_folders: Path) -> N
 def log(folder: Path) -> Path:
     """Where a server writes."""
     return folder / "log"
-
-
-def test_a_taken_port_is_tried_again_and_then_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel's free port may be somebody else's a moment later."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        ports = [taken.getsockname()[1]]
-
-        def next_port() -> int:
-            return ports.pop(0) if ports else free_port()
-
-        monkeypatch.setattr(server_module, "free_port", next_port)
-        redis().start(launch(), tmp_path / "log").stop()
-        assert not ports
-        monkeypatch.setattr(server_module, "free_port", lambda: taken.getsockname()[1])
-        with pytest.raises(RunError, match=r"did not start: .*in use"):
-            redis().start(launch(), tmp_path / "log")
-
-
-def test_a_missing_program_is_named_with_the_command_that_gets_it(tmp_path: Path) -> None:
-    """By `check`, by `start`, and in the list."""
-    target = ServerTarget(Absent())
-    for act in (target.check, lambda made: target.start(made, tmp_path / "log")):
-        with pytest.raises(MissingError, match=r"redis-server-of-nobody is not here") as caught:
-            act(launch())
-        assert caught.value.next_step == "sudo apt-get install redis-server"
-    assert target.found() == "not here: sudo apt-get install redis-server"
 
 
 def test_a_study_of_a_server_that_is_not_here_can_be_read_and_checked() -> None:
