@@ -24,6 +24,7 @@ from assay.targets.stores.framework.library_facts import known
 from assay.targets.stores.framework.server import StoreRun
 from assay.targets.stores.framework.store import Store, find
 
+DATA = "data"
 INSTALLED = "installed"
 """The library that the system has."""
 START_S = 0.4
@@ -144,9 +145,11 @@ class StoreTarget(Target):
         version, parameters = known(self.kind, library).version, dict(launch.parameters)
         name = key(self.kind, version, shaping, launch.workload, parameters, SEED)
         whole = replace(launch, seed=SEED, settings=shaping)
-        return keep(cache("data") / name, lambda folder: self._make(folder, whole, library, log))
+        return keep(cache("data") / name, lambda made: self._make(made, whole, library, log)) / DATA
 
     def _make(self, folder: Path, launch: Launch, library: Path, log: Path) -> None:
         """Fills a folder with the data of a workload."""
-        request = self._opened(library).request(launch, "prepare", folder)
+        data = folder / DATA  # the cache holds a lock on the folder, as the load does on its own
+        data.mkdir()
+        request = self._opened(library).request(launch, "prepare", data)
         load_data("store", request, log)
