@@ -61,7 +61,7 @@ def differences(bundle: Bundle) -> list[str]:
 SENTENCES = frozenset({"reason", "sentence", "warnings", "told_apart", "unestimable", "refused"})
 """What is worded for people. Another version of Assay may word it otherwise."""
 
-WORDING = SENTENCES | {"reasons"}
+WORDING = SENTENCES | {"reasons", "warning_codes"}
 """The same of bundles made before reasons had codes."""
 
 

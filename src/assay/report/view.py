@@ -9,6 +9,7 @@ they are recomputed from its runs. Reading the runs checks their chain of digest
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from assay.core.errors import BundleError
@@ -34,6 +35,7 @@ from assay.report.samples import (
 )
 from assay.report.scaling import scaling_view
 from assay.report.screen import screen_view
+from assay.stats.warnings import Code
 from assay.verdict.rows import Verdicts
 
 View = dict[str, Any]
@@ -119,8 +121,8 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, st
         found.append(("absent", title, absent.why))
     for name, why in plan.counters.absent.items():
         found.append(("absent", f"Not counted: {name}", why))
-    said = [f"case {case} ran on a stand-in: {text}" for case, text in stand_ins.items()]
-    found += [("warning", "Warning", w) for w in verdicts.warnings if w not in said]
+    coded = zip_longest(verdicts.warnings, verdicts.warning_codes[: len(verdicts.warnings)])
+    found += [("warning", "Warning", text) for text, code in coded if code != Code.STAND_IN]
     return [{"kind": kind, "title": title, "text": text} for kind, title, text in found]
 
 

@@ -48,6 +48,9 @@ class Code(enum.StrEnum):
     COARSE_METRIC = "coarse-metric"
     CARRY_OVER = "carry-over"
     VOIDS_DEPEND = "voids-depend"
+    STAND_IN = "stand-in"
+    CLOSED_LOOP = "closed-loop"
+    PILOT_UNSETTLED = "pilot-unsettled"
 
 
 @dataclass(frozen=True)

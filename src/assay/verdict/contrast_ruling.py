@@ -21,6 +21,7 @@ from assay.stats.sample_size import Sizing, plan_blocks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
+from assay.stats.warnings import Doubt
 from assay.verdict import validity
 from assay.verdict.observations import Block, Table, suite_table, tables
 from assay.verdict.predictions import prediction_rows
@@ -47,7 +48,7 @@ class Ruling:
     size: Sizing | None
     live: frozenset[tuple[str, str]]
     finished: bool
-    warnings: list[str]
+    warnings: list[Doubt]
     block_s: float = 0.0
     undecided: bool = False
     offset: int = 0

@@ -222,3 +222,5 @@ class Verdicts(VerdictRecord):
     stopped: str
     told_apart: str
     warnings: list[str]
+    warning_codes: list[str] = []
+    """Of each warning its code; empty in bundles made before there were codes."""

@@ -11,6 +11,7 @@ from assay.stats.contrast import Contrast
 from assay.stats.rule import Strength
 from assay.stats.slow_runs import stability
 from assay.stats.stationarity import steadiness
+from assay.stats.warnings import Code, Doubt
 from assay.verdict.observations import Block, observations, orders, table
 from assay.verdict.rows import ContrastRow, Row
 from assay.verdict.validity import witness
@@ -20,10 +21,10 @@ def doubts(
     plan: Plan,
     blocks: Sequence[Block],
     values: Mapping[tuple[str, str], Sequence[tuple[int, float]]],
-) -> list[str]:
+) -> list[Doubt]:
     """Stand-ins, and what the runs themselves show to be doubtful; none changes a verdict."""
     found = [
-        f"case {case.name} ran on a stand-in: {case.stand_in}"
+        Doubt(Code.STAND_IN, f"case {case.name} ran on a stand-in: {case.stand_in}")
         for case in plan.cases
         if case.stand_in
     ]
@@ -35,7 +36,7 @@ def doubts(
         carry = warnings.carry_doubt(logs, every, plan.baseline, case=case.name, constants=fixed)
         same_question = carry is not None and len(plan.arms) == 2
         seen += [carry, None if same_question else warnings.slot_doubt(logs, order, fixed)]
-    found += [doubt.text for doubt in seen if doubt is not None]
+    found += [doubt for doubt in seen if doubt is not None]
     numbers = {
         f"{case}: {name}" if len(plan.cases) > 1 else name: [value for _, value in series]
         for (case, name), series in values.items()
@@ -45,16 +46,17 @@ def doubts(
     return found + _closed_loop(plan, blocks)
 
 
-def _together(doubts_: Mapping[str, warnings.Doubt | None]) -> list[str]:
+def _together(doubts_: Mapping[str, Doubt | None]) -> list[Doubt]:
     """One doubt about several contrasts as one sentence: the first in full, the others by name."""
-    texts = {name: doubt.text for name, doubt in doubts_.items() if doubt is not None}
-    if not texts:
+    there = {name: doubt for name, doubt in doubts_.items() if doubt is not None}
+    if not there:
         return []
-    first, *others = texts
-    return [texts[first] + (f" The same of {', '.join(others)}." if others else "")]
+    first, *others = there
+    same = f" The same of {', '.join(others)}." if others else ""
+    return [Doubt(there[first].code, there[first].text + same)]
 
 
-def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[str]:
+def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[Doubt]:
     """A latency without a schedule of intended sends says what waited, not who would have."""
     if not plan.primary.startswith("latency_"):
         return []
@@ -64,10 +66,11 @@ def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[str]:
     ]
     if not closed:
         return []
-    return [
+    text = (
         "latencies come from a closed loop: a slow server was asked less often, so its tail looks "
         "better than its users would find it; compare them at a fixed rate"
-    ]
+    )
+    return [Doubt(Code.CLOSED_LOOP, text)]
 
 
 def not_steady(

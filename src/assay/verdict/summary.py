@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from assay.plan import Plan
 from assay.stats.rule import Strength, Word
 from assay.stats.voids import void_doubt
+from assay.stats.warnings import Code, Doubt
 from assay.verdict.contrast_ruling import Ruling
 from assay.verdict.rows import SUITE, Absentee, PlannedSize, Verdicts
 
@@ -54,6 +55,9 @@ def summarise(
     size = ruling.size
     made = Counter(arm for arm, _ in statuses)
     doubt = void_doubt({arm: voids.get(arm, 0) for arm in made}, made, plan.constants)
+    warned = [*ruling.warnings, *([doubt] if doubt is not None else [])]
+    if plan.pilot is not None and plan.pilot.doubt:
+        warned.append(Doubt(Code.PILOT_UNSETTLED, plan.pilot.doubt))
     return Verdicts(
         study=plan.study,
         primary=plan.primary,
@@ -81,9 +85,6 @@ def summarise(
         recommended=recommended(plan, ruling),
         stopped=stopped,
         told_apart=ruling.told_apart,
-        warnings=[
-            *ruling.warnings,
-            *([doubt.text] if doubt is not None else []),
-            *([plan.pilot.doubt] if plan.pilot and plan.pilot.doubt else []),
-        ],
+        warnings=[found.text for found in warned],
+        warning_codes=[str(found.code) for found in warned],
     )
