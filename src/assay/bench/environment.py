@@ -177,7 +177,8 @@ def _found(
 
 def _divided(made: Surroundings, host: HostTree) -> tuple[dict[str, str], dict[str, str]]:
     """Values of the host, and those of the network's own device."""
-    values, ours = dict(made.values), {}
+    values = dict(made.values)
+    ours: dict[str, str] = {}
     for steered in made.steered.values():
         for path, value in steered.items():
             is_ours = made.pair is not None and f"{NET}/{made.pair.server.device}/" in path

@@ -179,10 +179,10 @@ class _Runner:
             sized = self.replay.ruling.size is not None
             self.replay.add(record)
             self.watcher.ran(record, self.replay)
-            if not sized and self.replay.ruling.size is not None:
-                ruling = self.replay.ruling
-                sentence = ruling.size.sentence(ruling.block_s or None)
-                if not self.watcher.sized(sentence, ruling.size.capped):
+            size = self.replay.ruling.size
+            if not sized and size is not None:
+                sentence = size.sentence(self.replay.ruling.block_s or None)
+                if not self.watcher.sized(sentence, size.capped):
                     raise KeyboardInterrupt
 
     def _one(self, step: Step) -> RunRecord:

@@ -12,6 +12,7 @@ from assay.builds.nginx import NGINX
 from assay.builds.recipe import Built, Recipe
 from assay.builds.rocksdb import ROCKSDB
 
-RECIPES: Mapping[str, Recipe] = MappingProxyType({r.name: r for r in (NGINX, ROCKSDB)})
+_ALL: tuple[Recipe, ...] = (NGINX, ROCKSDB)
+RECIPES: Mapping[str, Recipe] = MappingProxyType({r.name: r for r in _ALL})
 
 __all__ = ["RECIPES", "Built", "Recipe"]

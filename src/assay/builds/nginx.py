@@ -23,7 +23,7 @@ from pathlib import Path
 
 from assay import native
 from assay.builds import source, tools
-from assay.builds.recipe import Built
+from assay.builds.recipe import Built, Recipe
 from assay.builds.source import Source
 from assay.core.cache import cache, keep
 from assay.core.digest import canonical, digest, file_digest
@@ -79,7 +79,7 @@ def holds(arm: str) -> dict[str, int]:
     return {"pause": 2} if arm == "double-pause" else {arm: 1}
 
 
-class _Nginx:
+class _Nginx(Recipe):
     """The recipe."""
 
     name = "nginx"

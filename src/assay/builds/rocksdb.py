@@ -27,7 +27,7 @@ from assay import native
 from assay.builds import crate, source, tools
 from assay.builds.compile import make
 from assay.builds.library import Library
-from assay.builds.recipe import Built
+from assay.builds.recipe import Built, Recipe
 from assay.builds.source import Source
 from assay.core.cache import cache, keep, turn
 from assay.core.digest import canonical, digest, file_digest
@@ -90,7 +90,7 @@ class Layout:
     flags: str
 
 
-class _RocksDB:
+class _RocksDB(Recipe):
     """The recipe."""
 
     name = "rocksdb"
@@ -114,7 +114,7 @@ class _RocksDB:
             )
         unpacked, objects, made = _places(found.sha256, compiler, machine, arm)
         if not made.is_dir():
-            keep(unpacked, lambda making: source.unpack(found, making).rename(making / "crate"))
+            keep(unpacked, lambda making: _unpack(found, making))
             layout = layout_of(unpacked / "crate")
             objects.mkdir(parents=True, exist_ok=True)
             with turn(objects):
@@ -127,6 +127,11 @@ class _RocksDB:
 
 
 ROCKSDB = _RocksDB()
+
+
+def _unpack(found: Source, making: Path) -> None:
+    """The sources, as `crate` in a folder."""
+    source.unpack(found, making).rename(making / "crate")
 
 
 def _source() -> Source:
@@ -211,8 +216,8 @@ def _link(arm: str, layout: Layout, objects: Path, making: Path, about: Built) -
     (making / "objects").write_text("\n".join(f'"{path}"' for path in listed))
     library = making / LIBRARY
     _run(layout.folder, "c++", "-o", str(library), f"@{making / 'objects'}", *LINK.split())
-    for file in (*own.values(), making / "objects"):
-        file.unlink()
+    for made in (*own.values(), making / "objects"):
+        made.unlink()
     look(library, arm)
     built = replace(about, sha256=file_digest(library))
     (making / "build.json").write_text(json.dumps(asdict(built), default=str, indent=1))

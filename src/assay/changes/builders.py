@@ -18,7 +18,9 @@ X86 = "x86_64"
 ARM = "aarch64"
 
 
-def levels(setting: str, values: Mapping[str, Any], needs: Mapping[str, str] | None = None):
+def levels(
+    setting: str, values: Mapping[str, Any], needs: Mapping[str, str] | None = None
+) -> MappingProxyType[str, Level]:
     return MappingProxyType(
         {
             name: Level(name, Application({setting: value}), (needs or {}).get(name))

@@ -58,12 +58,19 @@ def generic_change(
 Built = tuple[dict[str, Level], Witness]
 
 
+def _table(value: Any, key: str | None) -> dict[str, Any] | None:
+    """A level as a table, or as the value of one key; None where it is neither."""
+    if isinstance(value, dict):
+        return value
+    return None if key is None else {key: value}
+
+
 def _setting(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
     made = {}
     for name, value in levels.items():
-        if not isinstance(value, dict) and key is None:
+        settings = _table(value, key)
+        if settings is None:
             raise ValueError(f'factor {factor}: add setting = "NAME", or make each level a table')
-        settings = value if isinstance(value, dict) else {key: value}
         made[name] = Level(name, Application(settings))
     return made, ReadBack()
 
@@ -107,9 +114,9 @@ def image_of(path: Path) -> Path | None:
 def _host(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
     made = {}
     for name, value in levels.items():
-        if not isinstance(value, dict) and key is None:
+        values = _table(value, key)
+        if values is None:
             raise ValueError(f'factor {factor}: add setting = "KEY", or make each level a table')
-        values = value if isinstance(value, dict) else {key: value}
         wrong = [k for k, v in values.items() if type(v) not in (str, int)]
         if wrong:
             raise ValueError(f"factor {factor}: {wrong[0]} is neither text nor a whole number")
@@ -128,7 +135,8 @@ def _command(factor: str, key: str | None, levels: Mapping[str, Any], base: Path
         programs = (value["apply"], value["undo"], value["witness"])
         if not all(_is_command(p) for p in programs) or not isinstance(value["expect"], str):
             raise ValueError(f"factor {factor}: commands are lists of words, expect is text")
-        command = Command(*(tuple(p) for p in programs), value["expect"])
+        apply, undo, witness = map(tuple, programs)
+        command = Command(apply, undo, witness, value["expect"])
         made[name] = Level(name, Application(commands={factor: command}))
     return made, CommandSays(factor)
 

@@ -156,7 +156,9 @@ def _mend(values: Any, path: Path) -> None:
     *parents, key = path
     for part in parents:
         reachable = isinstance(values, dict | list) and (
-            part in values if isinstance(values, dict) else part < len(values)
+            part in values
+            if isinstance(values, dict)
+            else isinstance(part, int) and part < len(values)
         )
         if not reachable:
             return
