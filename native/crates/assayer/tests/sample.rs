@@ -159,6 +159,51 @@ fn a_check_opens_everything_and_says_what_is_absent() {
 }
 
 #[test]
+fn a_probe_that_cannot_be_set_is_absent_with_the_reason() {
+    let probe = json!({"name": "gone", "path": "/no/such/file", "offset": 0});
+    let outcome = run("sample", &json!({"check_only": true, "probes": [probe]}));
+    assert_eq!(outcome.types(), ["ready", "checked"]);
+    let manifest = &outcome.only("ready")["manifest"];
+    assert_eq!(manifest["counters"], json!([]));
+    assert!(!manifest["absent"]["probe.gone"].as_str().unwrap().is_empty(), "{manifest}");
+}
+
+/// What an emulator does not show: `scripts/test-aarch64` skips it.
+mod unemulated {
+    use super::*;
+    use crate::support::ASSAYER;
+
+    /// `main` of the binary itself, where `object` says that it is: once in each process.
+    #[test]
+    fn passes_over_a_place_in_a_file_are_counted_in_all_that_run_it() {
+        let found = run("object", &json!({"paths": [ASSAYER], "symbols": ["main"]}));
+        let offset = &found.only("object")["symbols"][0]["offset"];
+        // A file of its own: other tests run the binary meanwhile.
+        let copy = format!("{}/probed-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+        std::fs::copy(ASSAYER, &copy).unwrap();
+        let probe = json!({"name": "main", "path": copy, "offset": offset});
+        let mut sampler = Open::start(&json!({"hz": 1, "probes": [probe]}));
+        let ready = sampler.until(|message| message["type"] == "ready");
+        if let Some(why) = ready["manifest"]["absent"]["probe.main"].as_str() {
+            // Not every kernel or user may: then that is said.
+            assert!(why.contains("probe"), "{why}");
+            return;
+        }
+        sampler.say("mark\n");
+        let first = sampler.until_mark(0);
+        for _ in 0..3 {
+            assert!(Command::new(&copy).arg("--version").output().unwrap().status.success());
+        }
+        sampler.say("mark\n");
+        let second = sampler.until_mark(1);
+        assert_eq!(sampler.end().1, Some(0));
+        std::fs::remove_file(&copy).unwrap();
+        let counted = |mark| named(&ready, mark, "probe.main").unwrap();
+        assert_eq!((counted(&first), counted(&second)), (0, 3));
+    }
+}
+
+#[test]
 fn wrong_requests_say_what_is_wrong() {
     for (request, told) in [
         (json!({}), "nothing to count"),
@@ -170,6 +215,11 @@ fn wrong_requests_say_what_is_wrong() {
             json!({"pmu": [[{"name": "a", "type": 1, "config": 1}],
                            [{"name": "a", "type": 1, "config": 2}]]}),
             "two events are called \"a\"",
+        ),
+        (
+            json!({"probes": [{"name": "a", "path": "/x", "offset": 1},
+                              {"name": "a", "path": "/x", "offset": 2}]}),
+            "probes: two are called \"a\"",
         ),
     ] {
         let outcome = run("sample", &request);

@@ -3,6 +3,7 @@
 use assay_primitives::htm::{self, HtmState};
 
 use crate::facts::Facts;
+use crate::perf_event::{Attribute, EXCLUDE_KERNEL, Place};
 use crate::process;
 
 /// A yes or no with its reason.
@@ -60,30 +61,13 @@ fn not(is_so: bool) -> &'static str {
 
 /// Opens a counter of own cycles, which is what every use of hardware events comes down to.
 fn pmu() -> Ability {
-    const TYPE_HARDWARE: u32 = 0;
-    const ATTRIBUTE_BYTES: u32 = 64; // PERF_ATTR_SIZE_VER0
-    const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
-    // perf_event_open(2): type, size, config (0 = cycles), four unused words, then the flag bits.
-    let attribute: [u64; 8] = [
-        u64::from(TYPE_HARDWARE) | u64::from(ATTRIBUTE_BYTES) << 32,
-        0,
-        0,
-        0,
-        0,
-        EXCLUDE_KERNEL_AND_HYPERVISOR,
-        0,
-        0,
-    ];
-    // SAFETY: the attribute is as large as it says; pid 0 and cpu -1 mean this thread anywhere.
-    let descriptor =
-        unsafe { libc::syscall(libc::SYS_perf_event_open, attribute.as_ptr(), 0, -1, -1, 0) };
-    if descriptor < 0 {
-        let error = std::io::Error::last_os_error();
-        return ability(false, format!("perf_event_open for cycles: {error}"));
+    const HARDWARE: u32 = 0;
+    const CYCLES: u64 = 0;
+    let here = Place { pid: 0, cpu: -1 };
+    match Attribute::new(HARDWARE, CYCLES, EXCLUDE_KERNEL).open(here, None) {
+        Ok(_) => ability(true, "a cycles counter could be opened".to_owned()),
+        Err(error) => ability(false, format!("perf_event_open for cycles: {error}")),
     }
-    // SAFETY: the descriptor was just opened and is used nowhere else.
-    unsafe { libc::close(descriptor as libc::c_int) };
-    ability(true, "a cycles counter could be opened".to_owned())
 }
 
 fn hugetlb_2m(facts: &Facts, is_root: bool) -> Ability {

@@ -9,6 +9,7 @@ pub mod counters;
 pub mod cpu_times;
 pub mod facts;
 pub mod kernel_threads;
+mod perf_event;
 pub mod process;
 pub mod process_tree;
 pub mod profile;

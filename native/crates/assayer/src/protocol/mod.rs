@@ -368,25 +368,30 @@
 //! ```json
 //! {"pid": null, "hz": 10, "seconds": null, "groups": ["cpu", "softirqs", "softnet", "vm", "psi",
 //!  "energy", "process"], "pmu": [[{"name": "cycles", "type": 0, "config": 0, "exclude_kernel": false}]],
-//!  "check_only": false}
+//!  "probes": [{"name": "ngx_shmtx_lock", "path": "/usr/sbin/nginx", "offset": 123456}], "check_only": false}
 //! ```
 //!
-//! Reads counters `hz` times a second (1 to 1000) for `seconds`, or until standard input ends. Group `process` and
-//! `pmu` count the process `pid` and all that descend from it (no such process is "missing");
-//! without `pid`, `process` is a usage error and `pmu` counts all CPUs. `pmu` holds sets of events by the
-//! kernel's numbers; those of one set are counted at the same times. Without `seconds`, a line `mark` on
-//! standard input asks for a reading at once; any other line that is not empty ends the run as "usage".
+//! Reads counters `hz` times a second (1 to 1000) for `seconds`, or until standard input ends. Group
+//! `process` and `pmu` count the process `pid` and all that descend from it (no such process is
+//! "missing"); without `pid`, `process` is a usage error and `pmu` counts all CPUs. `pmu` holds sets
+//! of events by the kernel's numbers; those of one set are counted at the same times. `probes` count
+//! how often the instruction at a place in a file (`offset` as of `object`) is reached, in all
+//! processes that run the file, also in those outside of `pid`; each pass is slowed by a trap into
+//! the kernel. Without `seconds`, a line `mark` on standard input asks for a reading at once; any
+//! other line that is not empty ends the run as "usage".
 //!
-//! * `ready`'s manifest: `hz`, `pid`, `started_s` (CLOCK_MONOTONIC now), `counters` (names), `levels` (those that are states, such as
-//!   bytes in use; all others grow), `costly` (those read every fifth second, at marks and at the end),
-//!   `absent` `{NAME: WHY}`: groups and events that cannot be counted here.
-//! * `sample` `{"at_s", "mark", "values"}`: seconds since `ready`; the number of the mark that asked for it
-//!   (from 0), or null; by counter what it has counted since `ready`, or is now if it is a level; null
-//!   where it was not read or could not be. An event has three counters: `perf.NAME`, never scaled,
-//!   `perf.NAME:enabled_ns` and `perf.NAME:running_ns`, summed over threads or CPUs; where running
-//!   is below enabled, it was counted in that share of the time only.
-//! * `result` `{"complete", "seconds", "samples", "cpu_s"}`; `cpu_s` is what this process has used since
-//!   `ready`. The last sample is taken just before it.
+//! * `ready`'s manifest: `hz`, `pid`, `started_s` (CLOCK_MONOTONIC now), `counters` (names), `levels`
+//!   (those that are states, such as bytes in use; all others grow), `costly` (those read every fifth
+//!   second, at marks and at the end), `absent` `{NAME: WHY}`: groups and events that cannot be
+//!   counted here.
+//! * `sample` `{"at_s", "mark", "values"}`: seconds since `ready`; the number of the mark that asked
+//!   for it (from 0), or null; by counter what it has counted since `ready`, or is now if it is a
+//!   level; null where it was not read or could not be. An event has three counters: `perf.NAME`,
+//!   never scaled, `perf.NAME:enabled_ns` and `perf.NAME:running_ns`, summed over threads or CPUs, a
+//!   probe has `probe.NAME`; where running is below enabled, it was counted in that share of the time
+//!   only.
+//! * `result` `{"complete", "seconds", "samples", "cpu_s"}`; `cpu_s` is what this process has used
+//!   since `ready`. The last sample is taken just before it.
 //!
 //! With `check_only` everything is opened, told in `ready`, and followed by `checked`. `softnet` is the
 //! host's in every network namespace.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use assay_sampler::counters::cpu::Cpu;
 use assay_sampler::counters::energy::Energy;
 use assay_sampler::counters::perf::{Event, Perf, Scope};
+use assay_sampler::counters::probes::{Probe, Probes};
 use assay_sampler::counters::process::Process;
 use assay_sampler::counters::psi::Psi;
 use assay_sampler::counters::softirqs::Softirqs;
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::life;
 use crate::output::Output;
-use crate::protocol::request::{SampleEvent, SampleGroup, SampleRequest};
+use crate::protocol::request::{SampleEvent, SampleGroup, SampleProbe, SampleRequest};
 use crate::protocol::response::{Checked, Ready, Sample, SampleManifest, Sampled};
 
 const HZ_MAX: u32 = 1000;
@@ -73,13 +74,22 @@ fn check(request: &SampleRequest) -> Result<(), Failure> {
     if request.pid.is_none() && request.groups.contains(&SampleGroup::Process) {
         return Err(Failure::usage("groups: process needs a pid"));
     }
-    if request.groups.is_empty() && request.pmu.iter().all(Vec::is_empty) {
-        return Err(Failure::usage("groups and pmu are empty: there is nothing to count"));
+    let events = || request.pmu.iter().flatten();
+    if request.groups.is_empty() && request.probes.is_empty() && events().next().is_none() {
+        return Err(Failure::usage("groups, pmu and probes are empty: there is nothing to count"));
     }
-    let mut names = request.pmu.iter().flatten().map(|event| &event.name);
+    are_different("pmu: two events", events().map(|event| &event.name))?;
+    are_different("probes: two", request.probes.iter().map(|probe| &probe.name))
+}
+
+/// Counters have names of their own.
+fn are_different<'n>(
+    two: &str,
+    mut names: impl Iterator<Item = &'n String>,
+) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     match names.find(|name| !seen.insert(*name)) {
-        Some(name) => Err(Failure::usage(format!("pmu: two events are called {name:?}"))),
+        Some(name) => Err(Failure::usage(format!("{two} are called {name:?}"))),
         None => Ok(()),
     }
 }
@@ -103,6 +113,11 @@ fn open(request: &SampleRequest) -> Result<Opened, Failure> {
             request.pmu.iter().map(|set| set.iter().map(event).collect()).collect();
         let (perf, refused) = Perf::open(&sets, request.pid.map_or(Scope::Host, Scope::Tree));
         sources.push(Box::new(perf));
+        absent.extend(refused);
+    }
+    if !request.probes.is_empty() {
+        let (probes, refused) = Probes::open(&request.probes.iter().map(probe).collect::<Vec<_>>());
+        sources.push(Box::new(probes));
         absent.extend(refused);
     }
     Ok((sources, absent))
@@ -131,6 +146,11 @@ fn event(asked: &SampleEvent) -> Event {
         config: asked.config,
         exclude_kernel: asked.exclude_kernel,
     }
+}
+
+fn probe(asked: &SampleProbe) -> Probe {
+    let SampleProbe { name, path, offset } = asked.clone();
+    Probe { name, path, offset }
 }
 
 fn manifest<'a>(

@@ -11,6 +11,7 @@
 pub mod cpu;
 pub mod energy;
 pub mod perf;
+pub mod probes;
 mod proc_file;
 pub mod process;
 pub mod psi;

@@ -11,9 +11,10 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::os::fd::{AsRawFd as _, RawFd};
 
 use super::{Absent, Column, Kind, Source};
+use crate::perf_event::{Attribute, EXCLUDE_KERNEL, Place, online_cpus, reason};
 use crate::process_tree::ProcessTree;
 
 /// An event by its number, as the kernel has it.
@@ -36,13 +37,6 @@ pub enum Scope {
     Tree(u32),
     /// Every CPU, whoever runs there.
     Host,
-}
-
-/// What a counter is opened on.
-#[derive(Clone, Copy)]
-struct Place {
-    pid: libc::pid_t,
-    cpu: libc::c_int,
 }
 
 struct Opened {
@@ -76,7 +70,7 @@ impl Perf {
 
 /// Opens one set everywhere. An event that is refused somewhere is absent as a whole.
 fn open_set(set: &[Event], places: &[Place], events: &mut Vec<Opened>, absent: &mut Vec<Absent>) {
-    let mut leaders: Vec<Option<libc::c_int>> = vec![None; places.len()];
+    let mut leaders: Vec<Option<RawFd>> = vec![None; places.len()];
     for event in set {
         match open_everywhere(event, places, &leaders) {
             Ok(opened) => {
@@ -99,10 +93,10 @@ fn open_set(set: &[Event], places: &[Place], events: &mut Vec<Opened>, absent: &
 fn open_everywhere(
     event: &Event,
     places: &[Place],
-    leaders: &[Option<libc::c_int>],
+    leaders: &[Option<RawFd>],
 ) -> io::Result<Vec<Option<File>>> {
-    let open = |(place, leader): (&Place, &Option<libc::c_int>)| {
-        match open_one(event, *place, leader.unwrap_or(-1)) {
+    let open = |(place, leader): (&Place, &Option<RawFd>)| {
+        match open_one(event, *place, *leader) {
             Ok(file) => Ok(Some(file)),
             // A thread that has ended meanwhile has nothing more to count.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
@@ -112,65 +106,17 @@ fn open_everywhere(
     places.iter().zip(leaders).map(open).collect()
 }
 
-fn open_one(event: &Event, place: Place, leader: libc::c_int) -> io::Result<File> {
-    const ATTRIBUTE_BYTES: u64 = 64; // PERF_ATTR_SIZE_VER0
+fn open_one(event: &Event, place: Place, leader: Option<RawFd>) -> io::Result<File> {
     const READ_TIMES: u64 = 1 | 2; // TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING
     const INHERIT: u64 = 1 << 1;
-    const EXCLUDE_KERNEL: u64 = 1 << 5;
-    const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-    const CLOSE_ON_EXEC: libc::c_ulong = 8;
     let mut flags = 0;
     if place.cpu < 0 {
         flags |= INHERIT;
     }
     if event.exclude_kernel {
-        flags |= EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR;
+        flags |= EXCLUDE_KERNEL;
     }
-    // perf_event_open(2): type and size, config, sample period and type, read format, flags, and two
-    // words for samples and breakpoints.
-    let attribute: [u64; 8] = [
-        u64::from(event.kind) | ATTRIBUTE_BYTES << 32,
-        event.config,
-        0,
-        0,
-        READ_TIMES,
-        flags,
-        0,
-        0,
-    ];
-    // SAFETY: the attribute is as large as it says; the call only reads it.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            attribute.as_ptr(),
-            place.pid,
-            place.cpu,
-            leader,
-            CLOSE_ON_EXEC,
-        )
-    };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just opened, and nothing else owns it.
-    Ok(unsafe { File::from_raw_fd(descriptor as libc::c_int) })
-}
-
-/// What an error means here, where the system's own words mislead.
-pub(crate) fn reason(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
-            format!("this host has no such counter ({error})")
-        }
-        Some(libc::EACCES | libc::EPERM) => {
-            format!("{error}; see kernel.perf_event_paranoid, or grant CAP_PERFMON")
-        }
-        Some(libc::EINVAL) => {
-            format!("{error}: no such event here, or the set does not fit the processor's counters")
-        }
-        Some(libc::EMFILE) => format!("{error}; raise the limit with ulimit -n"),
-        _ => error.to_string(),
-    }
+    Attribute::new(event.kind, event.config, flags).reading(READ_TIMES).open(place, leader)
 }
 
 fn places(scope: Scope) -> Result<Vec<Place>, String> {
@@ -182,23 +128,6 @@ fn places(scope: Scope) -> Result<Vec<Place>, String> {
         }
         Scope::Host => Ok(online_cpus()?.into_iter().map(|cpu| Place { pid: -1, cpu }).collect()),
     }
-}
-
-/// The numbers of the CPUs that are there.
-pub(crate) fn online_cpus() -> Result<Vec<libc::c_int>, String> {
-    let path = "/sys/devices/system/cpu/online";
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    cpu_list(text.trim()).ok_or(format!("{path}: {text:?} is not a list"))
-}
-
-/// CPUs of a list such as `0-3,8`.
-fn cpu_list(text: &str) -> Option<Vec<libc::c_int>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.parse().ok()?..=last.parse::<libc::c_int>().ok()?);
-    }
-    Some(cpus)
 }
 
 impl Source for Perf {
@@ -266,13 +195,6 @@ mod tests {
         // SAFETY: geteuid takes nothing and cannot fail.
         let is_root = unsafe { libc::geteuid() } == 0;
         is_root || text.is_ok_and(|text| text.trim().parse().is_ok_and(|level: i32| level < 2))
-    }
-
-    #[test]
-    fn a_list_of_cpus_has_ranges_and_single_ones() {
-        assert_eq!(cpu_list("0-2,5"), Some(vec![0, 1, 2, 5]));
-        assert_eq!(cpu_list("0"), Some(vec![0]));
-        assert_eq!(cpu_list("x"), None);
     }
 
     /// What an emulator does not show: `scripts/test-aarch64` skips it.

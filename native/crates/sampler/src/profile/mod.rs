@@ -18,11 +18,11 @@ pub mod named;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::os::fd::AsRawFd as _;
 
 use assay_primitives::clock::kernel_ns;
 
-use crate::counters::perf::{online_cpus, reason};
+use crate::perf_event::{Attribute, EXCLUDE_KERNEL, Place, online_cpus, reason};
 use crate::process_tree::ProcessTree;
 use maps::Maps;
 use named::{Named, Namer};
@@ -235,43 +235,13 @@ fn open_all(
     Ok((events, rings))
 }
 
-fn open_one(way: Way, thread: libc::pid_t, cpu: libc::c_int) -> io::Result<File> {
-    const ATTRIBUTE_BYTES: u64 = 112; // PERF_ATTR_SIZE_VER5
+fn open_one(way: Way, pid: libc::pid_t, cpu: libc::c_int) -> io::Result<File> {
     const INHERIT: u64 = 1 << 1;
-    const EXCLUDE_KERNEL: u64 = 1 << 5 | 1 << 6 | 1 << 21; // hypervisor, and its part of chains
-    const BY_FREQUENCY: u64 = 1 << 10;
-    const USE_CLOCK: u64 = 1 << 25;
-    const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    let without = if way.with_kernel { 0 } else { EXCLUDE_KERNEL };
-    // perf_event_open(2): type and size, config, frequency, sample type, read format, flags,
-    // wake-ups and breakpoints (3 words), branches, registers, stack size and clock, registers, aux
-    // and depth.
-    let attribute: [u64; 14] = [
-        u64::from(way.event.kind) | ATTRIBUTE_BYTES << 32,
-        way.event.config,
-        u64::from(way.hz),
-        SAMPLE_TYPE,
-        0,
-        INHERIT | BY_FREQUENCY | USE_CLOCK | without,
-        0,
-        0,
-        0,
-        0,
-        0,
-        (libc::CLOCK_MONOTONIC as u64) << 32,
-        0,
-        0,
-    ];
-    // SAFETY: the attribute is as large as it says; the call only reads it.
-    let descriptor = unsafe {
-        let attribute = attribute.as_ptr();
-        libc::syscall(libc::SYS_perf_event_open, attribute, thread, cpu, -1, CLOSE_ON_EXEC)
-    };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just opened, and nothing else owns it.
-    Ok(unsafe { File::from_raw_fd(descriptor as libc::c_int) })
+    const EXCLUDE_ITS_CHAIN: u64 = 1 << 21;
+    let without = if way.with_kernel { 0 } else { EXCLUDE_KERNEL | EXCLUDE_ITS_CHAIN };
+    Attribute::new(way.event.kind, way.event.config, INHERIT | without)
+        .sampling(way.hz, SAMPLE_TYPE, libc::CLOCK_MONOTONIC)
+        .open(Place { pid, cpu }, None)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The request of `sample`.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 /// Counters, read again and again.
@@ -20,6 +22,9 @@ pub struct SampleRequest {
     /// Sets of events that are scheduled together.
     #[serde(default)]
     pub pmu: Vec<Vec<SampleEvent>>,
+    /// Instructions of files, whoever runs them.
+    #[serde(default)]
+    pub probes: Vec<SampleProbe>,
     #[serde(default)]
     pub check_only: bool,
 }
@@ -47,6 +52,15 @@ pub struct SampleEvent {
     pub config: u64,
     #[serde(default)]
     pub exclude_kernel: bool,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampleProbe {
+    pub name: String,
+    pub path: PathBuf,
+    pub offset: u64,
 }
 
 fn default_hz() -> u32 {
