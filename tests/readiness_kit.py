@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.readiness.census import Image, image
 from assay.readiness.finding import Finding
-from assay.readiness.inputs import SourceFile, Tree
+from assay.readiness.inputs import SourceFile, SourceTree
 from assay.readiness.machine import Machine
 from assay.readiness.source import judge, read
 
@@ -60,9 +60,9 @@ def site(kind: str, function: str | None = "wait", address: int = 0x1000, **fact
     }
 
 
-def tree_of(folder: Path, files: Mapping[str, str]) -> Tree:
+def tree_of(folder: Path, files: Mapping[str, str]) -> SourceTree:
     """A source tree on the disk."""
-    tree = Tree("tree")
+    tree = SourceTree("tree")
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

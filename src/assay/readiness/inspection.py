@@ -14,7 +14,7 @@ from assay.readiness.ask import survey
 from assay.readiness.census import Image, image
 from assay.readiness.exports import exported_functions
 from assay.readiness.finding import ORDER, Finding, in_order
-from assay.readiness.inputs import Binary, Inputs, Refused, Tree, gather
+from assay.readiness.inputs import Binary, Inputs, Refused, SourceTree, gather
 from assay.readiness.machine import Machine
 
 _TRIPLETS = re.compile(r"aarch64-linux-gnu|x86_64-linux-gnu|lib64|aarch64|x86_64|amd64|arm64")
@@ -145,7 +145,7 @@ def _report(shown: str, name: str, judged: Sequence[Finding], about: Image) -> R
     return Report(shown, name + member, findings, about)
 
 
-def _judge_tree(tree: Tree, machine: Machine | None, found: Inspection) -> None:
+def _judge_tree(tree: SourceTree, machine: Machine | None, found: Inspection) -> None:
     # Here, because the rules of sources are a hundred patterns to compile.
     from assay.readiness import source
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay.core.errors import InputError
-from assay.readiness.inputs.items import Binary, Inputs, Refused, SourceFile, Tree, printable
+from assay.readiness.inputs.items import Binary, Inputs, Refused, SourceFile, SourceTree, printable
 from assay.readiness.inputs.kinds import HEAD_BYTES, PACKAGES, kind_of, language
 from assay.readiness.inputs.streams import CHUNK, Budget, Readable, Refusal
 
@@ -69,7 +69,7 @@ class _Gathering:
 
     def folder(self, top: Path) -> None:
         """Everything below a folder that may be inspected; the rest is passed over."""
-        tree = Tree(printable(str(top)).rstrip("/"))
+        tree = SourceTree(printable(str(top)).rstrip("/"))
 
         def barred(error: OSError) -> None:
             self.refuse(str(error.filename), str(error.strerror))
@@ -81,11 +81,11 @@ class _Gathering:
                 self._in_folder(path, path.relative_to(top).as_posix(), tree)
         self._add(tree)
 
-    def _add(self, tree: Tree) -> None:
+    def _add(self, tree: SourceTree) -> None:
         if tree.files:
             self.inputs.trees.append(tree)
 
-    def _in_folder(self, path: Path, name: str, tree: Tree) -> None:
+    def _in_folder(self, path: Path, name: str, tree: SourceTree) -> None:
         try:
             about = path.lstat()
             if not stat.S_ISREG(about.st_mode) or (about.st_dev, about.st_ino) in self._seen:
@@ -120,13 +120,13 @@ class _Gathering:
         elif kind in PACKAGES:
             self._package(path, kind, shown, 1)
         elif kind == "source":
-            tree = Tree(printable(str(path.parent)) if path.parent != Path(".") else "")
+            tree = SourceTree(printable(str(path.parent)) if path.parent != Path(".") else "")
             self._source(path, path.name, tree, path.stat().st_size)
             self._add(tree)
         else:
             self.refuse(shown, _WHY[kind])
 
-    def _source(self, path: Path, name: str, tree: Tree, size: int) -> None:
+    def _source(self, path: Path, name: str, tree: SourceTree, size: int) -> None:
         if size > _LARGEST_SOURCE:
             self.refuse(str(path), f"it is a source of more than {_LARGEST_SOURCE >> 20} MiB")
         elif size:
@@ -136,7 +136,7 @@ class _Gathering:
         """What may be inspected of a package. What reads them is imported for the first."""
         from assay.readiness.inputs.packages import BROKEN, damage, members
 
-        tree = Tree(printable(shown), is_archive=True)
+        tree = SourceTree(printable(shown), is_archive=True)
         inner: list[tuple[Path, str, str]] = []
         budget = Budget()
         try:
@@ -155,7 +155,7 @@ class _Gathering:
                 self._package(kept, inner_kind, label, depth + 1)
 
     def _member(
-        self, content: Readable, name: str, tree: Tree, inner: list[tuple[Path, str, str]]
+        self, content: Readable, name: str, tree: SourceTree, inner: list[tuple[Path, str, str]]
     ) -> None:
         head = content.read(CHUNK)
         kind = kind_of(head, name)

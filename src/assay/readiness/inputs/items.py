@@ -24,7 +24,7 @@ class SourceFile:
 
 
 @dataclass
-class Tree:
+class SourceTree:
     """A source tree: a folder, or what a tarball holds."""
 
     shown: str
@@ -51,7 +51,7 @@ class Inputs:
     """All that was named, sorted."""
 
     binaries: list[Binary] = field(default_factory=list)
-    trees: list[Tree] = field(default_factory=list)
+    trees: list[SourceTree] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
 
 

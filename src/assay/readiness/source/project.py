@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from assay.readiness.inputs.items import SourceFile, Tree
+from assay.readiness.inputs.items import SourceFile, SourceTree
 from assay.readiness.inputs.kinds import language
 from assay.readiness.source.directives import Branch, Directive, Seen, directives, look
 from assay.readiness.source.structure import Structure
@@ -237,7 +237,7 @@ def _most(values: Iterable[int]) -> int:
     return YES if YES in found else MAYBE if MAYBE in found else NO
 
 
-def read(tree: Tree) -> Project:
+def read(tree: SourceTree) -> Project:
     """The files of a tree. What cannot be decoded is read as Latin-1."""
     return Project(File(source.name, _text(source)) for source in tree.files)
 
