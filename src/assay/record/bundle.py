@@ -77,7 +77,8 @@ class Bundle:
     @property
     def host(self) -> dict[str, Any]:
         """The host's facts."""
-        return json.loads((self.folder / "host.json").read_text("utf-8"))
+        facts: dict[str, Any] = json.loads((self.folder / "host.json").read_text("utf-8"))
+        return facts
 
     @property
     def plan(self) -> Plan:

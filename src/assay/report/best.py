@@ -118,7 +118,9 @@ def _efforts(plan: Plan) -> dict[str, str | None]:
     return {a.name: a.effort for a in plan.arms}
 
 
-def _row(plan: Plan, arm: str, effort: str | None, row: Row | None, best: BestRow) -> dict:
+def _row(
+    plan: Plan, arm: str, effort: str | None, row: Row | None, best: BestRow
+) -> dict[str, Any]:
     base = arm == plan.baseline
     low, high = (0.0, 0.0) if base else (row.low, row.high) if row else (None, None)
     return {
@@ -154,7 +156,9 @@ def _meaning(plan: Plan, best: BestRow) -> str:
     )
 
 
-def _picture(drawn: Sequence[dict], letters: Sequence[str], reach: Sequence[float]) -> dict:
+def _picture(
+    drawn: Sequence[dict[str, Any]], letters: Sequence[str], reach: Sequence[float]
+) -> dict[str, Any]:
     """Points with their places: arms of one effort stand beside each other, least gain first."""
     slots = ["", *letters]
     points = []

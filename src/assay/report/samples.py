@@ -179,8 +179,9 @@ def cpu_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
         for arm in plan.arms:
             mine = [r for r in runs if r.case == case.name and r.arm == arm.name and r.cpus]
             if mine:
-                arms.append({"arm": arm.name, "runs": len(mine), "cpus": _cpus(mine)})
-        arms = [a | _evenness(a["cpus"]) for a in arms if a["cpus"]]
+                named = {"arm": arm.name, "runs": len(mine)}
+                if cpus := _cpus(mine):
+                    arms.append({**named, "cpus": cpus, **_evenness(cpus)})
         if arms:
             groups.append({"case": case.name, "arms": arms})
     return groups

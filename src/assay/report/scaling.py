@@ -238,9 +238,10 @@ def _peak(row: ScalingRow) -> dict[str, float] | None:
     if row.peak is None or row.peak.low is None or row.peak.high is None:
         return None
     curve = _between(row.levels, row.curve)
-    nearest = min(curve, key=lambda p: abs(p["threads"] - row.peak.value))
+    at = row.peak.value
+    nearest = min(curve, key=lambda p: abs(p["threads"] - at))
     ends = {"low": row.peak.low, "high": row.peak.high}
-    return {"threads": row.peak.value, "value": nearest["value"], **ends}
+    return {"threads": at, "value": nearest["value"], **ends}
 
 
 def bounded(found: Bounded | None, scale: float = 1.0, mark: str = "", unit: str = "") -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.core.metrics import metric
-from assay.core.units import format_percent, percent
+from assay.core.units import percent
 from assay.explain import Explanation
 from assay.plan import Plan
 from assay.report.best import NAMES_SHOWN, best_lines, few, standing
@@ -224,7 +224,7 @@ def _leads(plan: Plan, verdicts: Verdicts) -> list[Line]:
             others += 1
             continue
         measured = as_measured(row)
-        text = f"{row.metric} {format_percent(measured.estimate)} {interval(measured)}"
+        text = f"{row.metric} {estimate(measured)} {interval(measured)}"
         changes.setdefault(row.arm, []).append(text)
     best = standing(plan, verdicts)
     if best is not None:
