@@ -105,7 +105,7 @@ def throughput(is_sampled: bool, window_ms: int) -> float:
     beside = native.Session("sample", request(None), keep_open=True) if is_sampled else None
     try:
         *_, result = session.messages()
-        assert isinstance(result, native.Result)
+        assert isinstance(result, native.RunResult)
         return result.operations / result.window_s
     finally:
         session.stop()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.readiness.census import Image, image
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.inputs import SourceFile, SourceTree
 from assay.readiness.machine import Machine
 from assay.readiness.source import judge, read
@@ -71,12 +71,14 @@ def tree_of(folder: Path, files: Mapping[str, str]) -> SourceTree:
     return tree
 
 
-def judged(folder: Path, files: Mapping[str, str], machine: Machine | None = None) -> list[Finding]:
+def judged(
+    folder: Path, files: Mapping[str, str], machine: Machine | None = None
+) -> list[ReadinessFinding]:
     """What is found in such a tree."""
     return judge(read(tree_of(folder, files)), machine)
 
 
-def places(found: list[Finding], rule: str) -> list[str]:
+def places(found: list[ReadinessFinding], rule: str) -> list[str]:
     """Where a rule speaks."""
     return [f"{f.path}:{f.line}" for f in found if f.rule == rule]
 

@@ -14,7 +14,7 @@ RESULTS = {
     "census": native.Census,
     "census-images": native.Surveyed,
     "object": native.Surveyed,
-    "profile": native.Profiled,
+    "profile": native.ProfileResult,
     "sample": native.Sampled,
     "serve": native.Served,
     "hits": native.HitsTable,
@@ -25,7 +25,7 @@ RESULTS = {
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.jsonl")), ids=lambda p: p.stem)
 def test_captured_output_is_read_whole(example: Path) -> None:
     """Both sides declare the types by themselves; neither takes an unknown field."""
-    result = RESULTS.get(example.stem, native.Result)
+    result = RESULTS.get(example.stem, native.RunResult)
     messages = [native.parse(line, result) for line in example.read_text().splitlines()]
     assert messages
     ends = native.Failure | native.Checked | native.StoreOptions | result

@@ -13,7 +13,7 @@ from assay.bench import counters as counting
 from assay.bench import preflight, prepare
 from assay.bench.counters import beside, with_counters
 from assay.core.errors import MissingError, StudyError
-from assay.counters import Count, Counted, asked, models
+from assay.counters import Count, WindowCounts, asked, models
 from assay.host import host_facts
 from assay.record import Bundle, differences
 from assay.report import verdict_lines
@@ -124,7 +124,7 @@ def test_figures_per_operation_are_quotients_of_rates(fake: FakeTarget, read_stu
         "energy.package-0.dram_uj": 500_000.0,
         "process.rss_bytes": 1e6,
     }
-    found = Counted(totals, {}, 0.32, 0.001, levels=frozenset({"process.rss_bytes"}))
+    found = WindowCounts(totals, {}, 0.32, 0.001, levels=frozenset({"process.rss_bytes"}))
     wanted = ("counted_per_operation.vm.pgfault", "counted_per_operation.process.rss_bytes")
     with_them = with_counters(run, found, None, wanted)
     assert with_them.metrics["counted_per_operation.vm.pgfault"] == pytest.approx(0.1)
@@ -142,7 +142,7 @@ def test_an_event_that_took_turns_leaves_its_share_and_no_number(fake, read_stud
         "instructions:u": Count("instructions:u", 500.0, running=1.0),
         "dtlb_load_walks:u": Count("dtlb_load_walks:u", None, running=0.44, why="multiplexed"),
     }
-    found = with_counters(run, Counted({}, events, 0.3, 0.0), models()["broadwell"], ())
+    found = with_counters(run, WindowCounts({}, events, 0.3, 0.0), models()["broadwell"], ())
     assert found.counters["perf.cycles:u"] == 1000.0
     assert found.counters["perf.dtlb_load_walks:u.running"] == 0.44
     assert "perf.dtlb_load_walks:u" not in found.counters
@@ -153,7 +153,7 @@ def test_an_event_that_took_turns_leaves_its_share_and_no_number(fake, read_stud
 def test_a_window_without_marks_adds_nothing(fake: FakeTarget, read_study) -> None:
     """Rather than figures of some other time."""
     run = measured(fake, read_study)
-    assert with_counters(run, Counted({}, {}, None, 0.0), None, ()) == run
+    assert with_counters(run, WindowCounts({}, {}, None, 0.0), None, ()) == run
 
 
 def test_a_sampler_that_came_too_late_adds_only_that_it_did(fake, read_study) -> None:
@@ -165,7 +165,7 @@ def test_a_sampler_that_came_too_late_adds_only_that_it_did(fake, read_study) ->
         (0.269, 0.0, False),
         (0.331, 0.0, False),
     ]:
-        seen = Counted({"vm.x": 5.0}, {}, span_s, 0.0, late_s=late_s)
+        seen = WindowCounts({"vm.x": 5.0}, {}, span_s, 0.0, late_s=late_s)
         found = with_counters(run, seen, None, ())
         assert found.counters["sampler.span_s"] == span_s
         assert ("vm.x" in found.counters) is is_kept

@@ -11,7 +11,7 @@ import pytest
 
 from assay import native
 from assay.core.errors import MissingError, RunError
-from assay.counters import GROUPS, Asked, Counting, asked, callgrind, probe
+from assay.counters import GROUPS, CounterRequest, Counting, asked, callgrind, probe
 from assay.counters.window import counted
 from assay.host import host_facts
 
@@ -106,7 +106,7 @@ def test_memory_touched_between_two_marks_is_seen_by_a_real_sampler() -> None:
 
 def test_a_sampler_that_was_killed_says_so() -> None:
     """The run that wanted its counters has failed."""
-    counting = Counting(Asked(("vm",), (), {}), None)
+    counting = Counting(CounterRequest(("vm",), (), {}), None)
     counting.mark()
     counting._session.process.kill()
     with pytest.raises(RunError, match="counting during the run failed"):
@@ -116,7 +116,7 @@ def test_a_sampler_that_was_killed_says_so() -> None:
 
 def test_a_server_that_is_gone_fails_the_run_and_not_the_study() -> None:
     """Its number names nobody."""
-    counting = Counting(Asked(("process",), (), {}), 4_000_000_000)
+    counting = Counting(CounterRequest(("process",), (), {}), 4_000_000_000)
     counting.mark()
     with pytest.raises(RunError, match="there is no process 4000000000"):
         counting.finish()

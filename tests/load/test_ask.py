@@ -92,7 +92,7 @@ def test_keys_of_single_commands_are_made_and_taken_away(redis: servers.Server):
     assert ask(redis.url, "DBSIZE") == [[["1"]]]
 
 
-def run(server: servers.Server, **more: object) -> tuple[native.Health, native.Result]:
+def run(server: servers.Server, **more: object) -> tuple[native.Health, native.RunResult]:
     """A short load that is told of processes."""
     load = Load(parse_url(server.url), "redis-get", connections=8, time_s=0.5, warmup_s=0.1)
     session = native.Session("load", {**load.request(), **more})
@@ -100,7 +100,7 @@ def run(server: servers.Server, **more: object) -> tuple[native.Health, native.R
         found = {type(message): message for message in session.messages()}
     finally:
         session.stop()
-    return found[native.Health], found[native.Result]
+    return found[native.Health], found[native.RunResult]
 
 
 def test_a_servers_work_is_told_from_everybody_elses(redis: servers.Server):
@@ -133,7 +133,7 @@ def test_a_server_of_many_processes_is_all_of_them(postgresql: servers.Server):
     session = native.Session("load", {**request, "server_pid": postgresql.pid})
     *_, result = session.messages()
     session.stop()
-    assert isinstance(result, native.Result)
+    assert isinstance(result, native.RunResult)
     assert result.server is not None
     assert result.server.processes >= 6
     assert result.server.cpu_s > 0

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from assay.core.errors import InputError, VoidError
-from assay.load import Load, Promise, Summary, Target, find_limit, parse_promise
+from assay.load import Load, Promise, ServerAddress, Summary, find_limit, parse_promise
 from load_samples import NOTHING
 
 CAPACITY = 10_000.0
-LOAD = Load(Target("redis", "127.0.0.1", 6379), "redis-get", connections=10)
+LOAD = Load(ServerAddress("redis", "127.0.0.1", 6379), "redis-get", connections=10)
 
 
 def queue(load: Load) -> Summary:

@@ -15,7 +15,7 @@ import servers
 from assay.core.errors import InputError, MissingError
 from assay.load import Load, Summary, clean, parse_url, prepare, run_load
 from assay.load.summary import summary_lines
-from assay.native import Interval
+from assay.native import WindowInterval
 from load_samples import run_enough
 
 ASSAY = Path(sys.executable).parent / "assay"
@@ -135,7 +135,7 @@ def test_a_server_that_dies_ends_the_run_with_what_was_measured():
     with servers.redis() as server:
         asked = Load(parse_url(server.url), "redis-get", time_s=120, warmup_s=0, connections=2)
 
-        def kill(second: Interval) -> None:
+        def kill(second: WindowInterval) -> None:
             if second.operations:
                 os.kill(server.pid, signal.SIGKILL)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.core.errors import InputError
-from assay.load import Target, parse_url
+from assay.load import ServerAddress, parse_url
 
 NOTHING: dict[str, str] = {}
 
@@ -15,50 +15,53 @@ NOTHING: dict[str, str] = {}
     [
         (
             "mysql://ann:s%40y@db.example:3307/shop",
-            Target("mysql", "db.example", 3307, None, "ann", "s@y", "shop", "/shop"),
+            ServerAddress("mysql", "db.example", 3307, None, "ann", "s@y", "shop", "/shop"),
         ),
         (
             "mariadb://127.0.0.1/shop",
-            Target("mysql", "127.0.0.1", 3306, None, "root", None, "shop", "/shop"),
+            ServerAddress("mysql", "127.0.0.1", 3306, None, "root", None, "shop", "/shop"),
         ),
         (
             "postgresql://ann@/shop?host=/run/pg",
-            Target("postgresql", "", 5432, "/run/pg/.s.PGSQL.5432", "ann", None, "shop",
+            ServerAddress("postgresql", "", 5432, "/run/pg/.s.PGSQL.5432", "ann", None, "shop",
                    "/shop?host=/run/pg"),
         ),
         (
             "redis://:secret@[::1]:7000/3",
-            Target("redis", "::1", 7000, None, "", "secret", "3", "/3"),
+            ServerAddress("redis", "::1", 7000, None, "", "secret", "3", "/3"),
         ),
         (
             "http://host:8080/a/b?c=d",
-            Target("http", "host", 8080, None, "", None, "", "/a/b?c=d"),
+            ServerAddress("http", "host", 8080, None, "", None, "", "/a/b?c=d"),
         ),
         (
             "postgresql://ann@host/shop?sslmode=require",
-            Target("postgresql", "host", 5432, None, "ann", None, "shop", "/shop?sslmode=require",
+            ServerAddress("postgresql", "host", 5432, None, "ann", None,
+                   "shop", "/shop?sslmode=require",
                    "require"),
         ),
         (
             "mysql://ann@host/shop?sslrootcert=/ca.pem",
-            Target("mysql", "host", 3306, None, "ann", None, "shop", "/shop?sslrootcert=/ca.pem",
+            ServerAddress("mysql", "host", 3306, None, "ann", None,
+                   "shop", "/shop?sslrootcert=/ca.pem",
                    "verify-full", "/ca.pem"),
         ),
         (
             "rediss://host/3?sslmode=verify-ca",
-            Target("redis", "host", 6379, None, "", None, "3", "/3?sslmode=verify-ca", "verify-ca"),
+            ServerAddress("redis", "host", 6379, None, "", None, "3",
+                   "/3?sslmode=verify-ca", "verify-ca"),
         ),
         (
             "https://host/a?sslmode=b",
-            Target("http", "host", 443, None, "", None, "", "/a?sslmode=b", "verify-full"),
+            ServerAddress("http", "host", 443, None, "", None, "", "/a?sslmode=b", "verify-full"),
         ),
         (
             "https://host/a?b=c#sslmode=require&sslrootcert=/ca.pem",
-            Target("http", "host", 443, None, "", None, "", "/a?b=c", "require", "/ca.pem"),
+            ServerAddress("http", "host", 443, None, "", None, "", "/a?b=c", "require", "/ca.pem"),
         ),
     ],
 )  # fmt: skip
-def test_each_part_of_a_url_is_found(text: str, expected: Target):
+def test_each_part_of_a_url_is_found(text: str, expected: ServerAddress):
     """Names, ports, sockets, users, passwords, databases and paths."""
     assert parse_url(text, NOTHING) == expected
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay.readiness.binary import LOOKS, judge
 from assay.readiness.census import Image
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.machine import Machine
 from assay.readiness.rules_binary import BY_ID
 from readiness_kit import GRAVITON, OLD, an_image, site
@@ -96,7 +96,7 @@ QUIET: dict[str, Case] = {
 }
 
 
-def looked(case: Case) -> list[Finding]:
+def looked(case: Case) -> list[ReadinessFinding]:
     """What is found in an image that a case describes."""
     told, twin, machine, _ = case
     other = an_image(arch="x86_64", path="/amd64/server", **twin) if twin is not None else None

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from assay.builds.source import distribution
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.inputs import gather
 from assay.readiness.source import Project, judge, read
 
 
-def scanned(package: str, scratch: Path) -> tuple[Project, list[Finding]]:
+def scanned(package: str, scratch: Path) -> tuple[Project, list[ReadinessFinding]]:
     """The sources of a package of Debian's, out of their tar archive, and what is found there."""
     (tree,) = gather([distribution(package).path], scratch).trees
     project = read(tree)

@@ -178,12 +178,12 @@ def encoded(latencies_ns: list[int]) -> str:
     return histogram.encode().decode()
 
 
-def result(**kinds: list[int]) -> native.Result:
+def result(**kinds: list[int]) -> native.RunResult:
     """A result of the protocol's examples, with other kinds of request."""
     examples = Path(__file__).parents[2] / "native/crates/assayer/examples/protocol/load.jsonl"
     lines = [line for line in examples.read_text().splitlines() if '"type":"result"' in line]
-    found = native.parse(lines[-1], native.Result)
-    assert isinstance(found, native.Result)
+    found = native.parse(lines[-1], native.RunResult)
+    assert isinstance(found, native.RunResult)
     by_kind = {
         name: native.KindResult(operations=len(values), histogram=encoded(values))
         for name, values in kinds.items()

@@ -390,7 +390,7 @@ def test_a_wrong_request_is_an_input_error() -> None:
 def test_a_line_that_is_not_of_the_protocol_is_refused() -> None:
     """Unknown fields break the reader, so that a silent change shows."""
     with pytest.raises(RunError, match="not of its protocol"):
-        native.parse('{"type": "phase", "data": {"name": "load", "more": 1}}', native.Result)
+        native.parse('{"type": "phase", "data": {"name": "load", "more": 1}}', native.RunResult)
 
 
 def test_the_facts_say_what_cannot_be_done_here() -> None:

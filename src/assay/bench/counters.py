@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from assay.core.metrics import COUNTED, GROUPS_OF, INSTRUCTIONS
-from assay.counters import Asked, Counted, Counting, Model, figures
+from assay.counters import CounterRequest, Counting, Model, WindowCounts, figures
 from assay.targets import Measured, OnInterval, Server
 
 PACKAGE = "energy.package-"
@@ -52,7 +52,9 @@ class Beside(Uncounted):
 
 
 @contextmanager
-def beside(asked: Asked | None, server: Server, wanted: Sequence[str]) -> Iterator[Uncounted]:
+def beside(
+    asked: CounterRequest | None, server: Server, wanted: Sequence[str]
+) -> Iterator[Uncounted]:
     """A sampler beside a server that is ready; it ends with the block, whatever happens. `wanted`
     are the study's metrics: of counters per operation only these are made."""
     request = asked.request(server.pid) if asked else {}
@@ -67,7 +69,7 @@ def beside(asked: Asked | None, server: Server, wanted: Sequence[str]) -> Iterat
 
 
 def with_counters(
-    measured: Measured, counted: Counted, model: Model | None, wanted: Sequence[str]
+    measured: Measured, counted: WindowCounts, model: Model | None, wanted: Sequence[str]
 ) -> Measured:
     """`measured` with counters by their names, and with the metrics that follow from them.
 
@@ -102,7 +104,7 @@ def with_counters(
 def _metrics(
     measured: Measured,
     counters: Mapping[str, float],
-    counted: Counted,
+    counted: WindowCounts,
     model: Model | None,
     wanted: Sequence[str],
 ) -> dict[str, float]:

@@ -23,7 +23,7 @@ from assay.bench.profiling import Unprofiled, profiled
 from assay.changes import Application, applied_values
 from assay.core.errors import AssayError, RunError
 from assay.core.metrics import COUNTED, metric
-from assay.counters import Asked
+from assay.counters import CounterRequest
 from assay.host import Waiting, wait_until_quiet
 from assay.host.transaction import HostTree
 from assay.plan import PlannedProfile, workload_seed
@@ -75,7 +75,7 @@ class Job:
     clocks: Clocks
     on_interval: OnInterval
     host: HostTree = HOST
-    counters: Asked | None = None
+    counters: CounterRequest | None = None
     profile: PlannedProfile | None = None
     keep: Callable[[int, RunProfile], str] = unkept
 

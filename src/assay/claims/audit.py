@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.claims import figures, words
 from assay.claims.expression import Node, SharesError, UnitsError
-from assay.claims.figures import PERCENT, Finding
+from assay.claims.figures import PERCENT, StatementFinding
 from assay.claims.file import read_claim
 from assay.claims.interval import UndefinedError
 from assay.claims.model import Claim, Statement
@@ -17,7 +17,7 @@ from assay.claims.result import Audited, Result
 from assay.core.errors import ClaimError, InputError, Problem
 from assay.core.parameters import nearest
 
-_JUDGES: dict[str, Callable[[Claim, Statement], Finding]] = {
+_JUDGES: dict[str, Callable[[Claim, Statement], StatementFinding]] = {
     "value": figures.value,
     "range": figures.spread,
     "percent": figures.percent,
@@ -103,20 +103,20 @@ def audit_claim(claim: Claim) -> list[Audited]:
     return rows
 
 
-def judge(claim: Claim, statement: Statement) -> Finding:
+def judge(claim: Claim, statement: Statement) -> StatementFinding:
     """One statement against its evidence; UnitsError where the two cannot be compared."""
     lacking = claim.not_printed(_nodes(statement))
     if lacking:
-        return Finding(Result.UNCHECKED, None, _missing(claim, lacking))
+        return StatementFinding(Result.UNCHECKED, None, _missing(claim, lacking))
     if statement.stated is not None and statement.stated.range is None:
-        return Finding(Result.UNCHECKED, None, "not printed: the number stated")
+        return StatementFinding(Result.UNCHECKED, None, "not printed: the number stated")
     try:
         return _JUDGES[statement.kind](claim, statement)
     except SharesError as error:
         reason = f"percentages of different things are added or compared: {error}"
-        return Finding(Result.WRONG_KIND, None, reason)
+        return StatementFinding(Result.WRONG_KIND, None, reason)
     except UndefinedError:
-        return Finding(Result.UNCHECKED, None, "a divisor can be zero within its rounding")
+        return StatementFinding(Result.UNCHECKED, None, "a divisor can be zero within its rounding")
 
 
 def _missing(claim: Claim, names: list[str]) -> str:
@@ -132,7 +132,7 @@ def _nodes(statement: Statement) -> tuple[Node, ...]:
     return (*of_parts, *of_words)
 
 
-def _row(claim: Claim, statement: Statement, finding: Finding) -> Audited:
+def _row(claim: Claim, statement: Statement, finding: StatementFinding) -> Audited:
     unit = statement.stated.unit if statement.stated else PERCENT
     found = finding.found
     recomputed = None

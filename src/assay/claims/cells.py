@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from assay.claims.expression import Node, compile_expression
-from assay.claims.model import Cell, Table
+from assay.claims.model import Cell, PrintedTable
 from assay.claims.printed import read_printed
 from assay.claims.units import parse_unit
 from assay.core.document import Document, Path
@@ -25,7 +25,7 @@ class Evidence:
     def __init__(self, document: Document, problems: list[Problem]) -> None:
         self.document, self.problems = document, problems
         self.cells: dict[str, Cell] = {}
-        self.tables: dict[str, Table] = {}
+        self.tables: dict[str, PrintedTable] = {}
         self.formulas: dict[str, Node] = {}
         self.derived: list[tuple[str, Path, dict[str, Any], str]] = []
 
@@ -103,7 +103,7 @@ class Evidence:
             table, measures = self._by_rows(name, key, fields.texts("columns"), rows, place)
         self._usable(rows, (*key, "rows"))
         self._usable(table, (*key, "columns"))
-        self.tables[name] = Table(name, tuple(rows), table, cast(Any, measures))
+        self.tables[name] = PrintedTable(name, tuple(rows), table, cast(Any, measures))
         self._derived(fields, key, self.tables[name])
         fields.unknown()
 
@@ -177,7 +177,7 @@ class Evidence:
                 message = f"{name!r} is not a {what}{nearest(str(name), list(known))}"
                 self.wrong(key, message, f"use {', '.join(known)}")
 
-    def _derived(self, fields: Fields, key: Path, table: Table) -> None:
+    def _derived(self, fields: Fields, key: Path, table: PrintedTable) -> None:
         """A derived row or column: its formula, once for each of its cells."""
         for index in range(fields.tables("derived")):
             at: Path = (*key, "derived", index)

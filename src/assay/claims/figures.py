@@ -31,7 +31,7 @@ PERCENT = parse_unit("%")
 
 
 @dataclass(frozen=True)
-class Finding:
+class StatementFinding:
     """An answer, what was recomputed (in the unit's symbols), and why."""
 
     result: Result
@@ -87,13 +87,13 @@ _MISTAKEN: dict[str, tuple[tuple[str, bool, str], ...]] = {
 """What a number may be taken for: the kind, whether `of` and `over` change places, in words."""
 
 
-def value(claim: Claim, statement: Statement) -> Finding:
+def value(claim: Claim, statement: Statement) -> StatementFinding:
     """A derived number against the one stated."""
     (node,) = statement.parts["from"]
     return _held(claim, statement, node, "")
 
 
-def compared(claim: Claim, statement: Statement) -> Finding:
+def compared(claim: Claim, statement: Statement) -> StatementFinding:
     """`of` against `over`, as the kind of percentage that is stated."""
     (of,), (over,) = statement.parts["of"], statement.parts["over"]
     finding = _held(claim, statement, FORMS[statement.kind](of, over), NAMES[statement.kind])
@@ -106,10 +106,10 @@ def compared(claim: Claim, statement: Statement) -> Finding:
         return finding
     limit = "a saving cannot exceed 100 %" if too_large else ""
     parts = [limit, f"{stated.text} is {mistaken}" if mistaken else "", reason]
-    return Finding(Result.WRONG_KIND, finding.found, "; ".join(p for p in parts if p))
+    return StatementFinding(Result.WRONG_KIND, finding.found, "; ".join(p for p in parts if p))
 
 
-def percent(claim: Claim, statement: Statement) -> Finding:
+def percent(claim: Claim, statement: Statement) -> StatementFinding:
     """A percentage whose kind the statement leaves open: any of four readings will do."""
     (of,), (over,) = statement.parts["of"], statement.parts["over"]
     stated, tried = _stated(statement), []
@@ -122,14 +122,14 @@ def percent(claim: Claim, statement: Statement) -> Finding:
         found = _solved(claim, statement, FORMS[form](a, b))
         if stated.admits(found.range):
             said = shown(found.range, stated.unit)
-            return Finding(Result.FOLLOWS, found.range, f"as {NAMES[form]}: {said}")
+            return StatementFinding(Result.FOLLOWS, found.range, f"as {NAMES[form]}: {said}")
         if found.range.low > 0:
             tried.append((form, found.range))
     said = ", ".join(f"{shown(r, stated.unit)} as {NAMES[f]}" for f, r in tried)
-    return Finding(Result.NOT, tried[0][1] if tried else None, f"the cells give {said}")
+    return StatementFinding(Result.NOT, tried[0][1] if tried else None, f"the cells give {said}")
 
 
-def spread(claim: Claim, statement: Statement) -> Finding:
+def spread(claim: Claim, statement: Statement) -> StatementFinding:
     """A range that is said to hold several values."""
     stated, least, most = _stated(statement), [], []
     for node in statement.parts["from"]:
@@ -146,19 +146,19 @@ def spread(claim: Claim, statement: Statement) -> Finding:
     ends = [shown(_middle(end), stated.unit) for end in (lowest, highest)]
     one = lowest == highest
     reason = f"it is {ends[0]}" if one else f"the values go from {ends[0]} to {ends[1]}"
-    return Finding(Result.FOLLOWS if fits else Result.NOT, found, reason)
+    return StatementFinding(Result.FOLLOWS if fits else Result.NOT, found, reason)
 
 
-def same(claim: Claim, statement: Statement) -> Finding:
+def same(claim: Claim, statement: Statement) -> StatementFinding:
     """Two quantities that are said to be about the same."""
     (of,), (over,) = statement.parts["of"], statement.parts["over"]
     found = solve(_gain(of, over), claim.ground()).range
     limit = Fraction(str(statement.options["within"]))
     reason = f"they differ by {shown(found, PERCENT)}; up to {100 * float(limit):g} % is allowed"
     if -limit <= found.low and found.high <= limit:
-        return Finding(Result.FOLLOWS, found, reason)
+        return StatementFinding(Result.FOLLOWS, found, reason)
     apart = found.low > limit or found.high < -limit
-    return Finding(Result.NOT if apart else Result.UNCHECKED, found, reason)
+    return StatementFinding(Result.NOT if apart else Result.UNCHECKED, found, reason)
 
 
 _NONE = Interval.point(0)
@@ -185,21 +185,21 @@ def _solved(claim: Claim, statement: Statement, node: Node, *, printed: bool = F
     return found
 
 
-def _held(claim: Claim, statement: Statement, node: Node, name: str) -> Finding:
+def _held(claim: Claim, statement: Statement, node: Node, name: str) -> StatementFinding:
     """A derivation against the number stated, with what explains a difference."""
     stated = _stated(statement)
     found = _solved(claim, statement, node).range
     as_kind = f"as {name} " if name else ""
     said = f"{as_kind}it is {shown(found, stated.unit)}"
     if stated.admits(found):
-        return Finding(Result.FOLLOWS, found, said)
+        return StatementFinding(Result.FOLLOWS, found, said)
     rounded = _solved(claim, statement, node, printed=True).range
     cut = stated.cut_off()
     if stated.admits(rounded):
         said += f"; {stated.text} follows only from cells that were rounded before"
     elif cut is not None and cut.meets(found):
         said += "; the digits were cut off, not rounded"
-    return Finding(Result.NOT, found, said)
+    return StatementFinding(Result.NOT, found, said)
 
 
 def _taken_for(claim: Claim, statement: Statement, of: Node, over: Node) -> str:

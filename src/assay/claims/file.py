@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.claims.cells import BETTER, Evidence
 from assay.claims.expression import Node
-from assay.claims.model import Claim, Comparison, Protocol, Statement, Table
+from assay.claims.model import CellComparison, Claim, PrintedTable, Protocol, Statement
 from assay.claims.printed import Printed, read_printed
 from assay.core.document import Document, Path, parse
 from assay.core.errors import ClaimError, Problem
@@ -29,13 +29,13 @@ def read_claim(name: str, text: str) -> Claim:
     """The claim in `text`; ClaimError holds every mistake found."""
     document = parse(name, text, ClaimError)
     problems: list[Problem] = []
-    claim = _Reader(document, problems).claim(name)
+    claim = _ClaimReader(document, problems).claim(name)
     if problems:
         raise ClaimError(name, problems)
     return claim
 
 
-class _Reader:
+class _ClaimReader:
     def __init__(self, document: Document, problems: list[Problem]) -> None:
         self.document, self.problems = document, problems
         self.evidence = Evidence(document, problems)
@@ -82,7 +82,7 @@ class _Reader:
             says = f"{says}: {cell}" if says else cell
             says, place = f"{says} = {found.printed.text}", place or found.place
         parts: dict[str, tuple[Node, ...]] = {}
-        comparisons: tuple[Comparison, ...] = ()
+        comparisons: tuple[CellComparison, ...] = ()
         options: dict[str, Any] = {}
         if kind in ("compare", "best"):
             comparisons = self.comparisons(fields, kind)
@@ -158,7 +158,7 @@ class _Reader:
 
     # comparisons over tables
 
-    def comparisons(self, fields: Fields, kind: str) -> tuple[Comparison, ...]:
+    def comparisons(self, fields: Fields, kind: str) -> tuple[CellComparison, ...]:
         of = fields.texts("of")
         over = fields.texts("over" if kind == "compare" else "among")
         asked = fields.texts("measures", [])
@@ -171,14 +171,14 @@ class _Reader:
             if kind == "best"
             else [(one, [over[0] if len(over) == 1 else over[i]]) for i, one in enumerate(of)]
         )
-        found: list[Comparison] = []
+        found: list[CellComparison] = []
         for one, others in pairs:
             found += self.compared(fields, one, others, asked, better)
         return tuple(found)
 
     def compared(
         self, fields: Fields, one: str, others: list[str], asked: list[str], better: Any
-    ) -> list[Comparison]:
+    ) -> list[CellComparison]:
         """One subject against others: in every measure asked for, or with a direction."""
         table = self.subject(one)
         if table is None:
@@ -190,7 +190,7 @@ class _Reader:
             if any(node is None for node in nodes):
                 return []
             made = [node for node in nodes if node is not None]
-            return [Comparison(one, made[0], tuple(made[1:]), better, is_measure=False)]
+            return [CellComparison(one, made[0], tuple(made[1:]), better, is_measure=False)]
         found = []
         for measure in asked or [m for m, way in table.measures.items() if way]:
             way = better or table.measures.get(measure)
@@ -201,10 +201,10 @@ class _Reader:
                 continue
             cells = [Node("cells", names=(line,)) for line in lines if line]
             label = f"{measure} of {one.split('.')[-1]}"
-            found.append(Comparison(label, cells[0], tuple(cells[1:]), way))
+            found.append(CellComparison(label, cells[0], tuple(cells[1:]), way))
         return found
 
-    def subject(self, text: str) -> Table | None:
+    def subject(self, text: str) -> PrintedTable | None:
         """The table that a text names a subject of."""
         name, _, line = text.partition(".")
         table = self.evidence.tables.get(name)
@@ -212,7 +212,7 @@ class _Reader:
             return None
         return table if line in (*table.rows, *table.columns) else None
 
-    def measured(self, fields: Fields, table: Table, text: str, measure: str) -> str | None:
+    def measured(self, fields: Fields, table: PrintedTable, text: str, measure: str) -> str | None:
         name, _, line = text.partition(".")
         other = self.evidence.tables.get(name, table)
         cell = other.cell(line, measure)

@@ -25,7 +25,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class PrintedTable:
     """A table's layout. Measures are what has a unit; subjects are what was measured.
 
     `measures` gives each its direction, or None where the source states none.
@@ -56,7 +56,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CellComparison:
     """`of` against each of `others`, in one measure, or as numbers of which `better` is said."""
 
     label: str
@@ -105,7 +105,7 @@ class Statement:
     key: Path
     stated: Printed | None
     parts: Mapping[str, tuple[Node, ...]] = field(default_factory=dict)
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[CellComparison, ...] = ()
     word: str = ""
     within: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)

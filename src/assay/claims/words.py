@@ -11,9 +11,9 @@ import itertools
 from fractions import Fraction
 
 from assay.claims.expression import Node, difference, solve
-from assay.claims.figures import Finding
+from assay.claims.figures import StatementFinding
 from assay.claims.interval import Interval
-from assay.claims.model import Claim, Comparison, Statement
+from assay.claims.model import CellComparison, Claim, Statement
 from assay.claims.result import Result
 
 LISTED = 5
@@ -35,7 +35,7 @@ _ENOUGH = {
 }
 
 
-def compared(claim: Claim, statement: Statement) -> Finding:
+def compared(claim: Claim, statement: Statement) -> StatementFinding:
     """Whether subjects are better, worse or equal in every, most or some measures."""
     found = [(c, _relation(claim, c.of, c.others[0], c.better)) for c in statement.comparisons]
     if statement.word == "mixed":
@@ -44,7 +44,7 @@ def compared(claim: Claim, statement: Statement) -> Finding:
     return _counted(claim, statement, [(c, _fits(r, fits), r) for c, r in found])
 
 
-def best(claim: Claim, statement: Statement) -> Finding:
+def best(claim: Claim, statement: Statement) -> StatementFinding:
     """Whether no other is better, in every, most or some measures."""
     found = []
     for c in statement.comparisons:
@@ -55,7 +55,7 @@ def best(claim: Claim, statement: Statement) -> Finding:
     return _counted(claim, statement, found)
 
 
-def ordered(claim: Claim, statement: Statement) -> Finding:
+def ordered(claim: Claim, statement: Statement) -> StatementFinding:
     """Whether values rise or fall from each to the next."""
     nodes = statement.parts["values"]
     way = "higher" if statement.kind == "rising" else "lower"
@@ -63,13 +63,13 @@ def ordered(claim: Claim, statement: Statement) -> Finding:
     if "worse" in answers or "equal" in answers:
         step = next(i for i, a in enumerate(answers) if a in ("worse", "equal"))
         reason = f"not from the {_nth(step + 1)} to the {_nth(step + 2)} value"
-        return Finding(Result.NOT, None, reason)
+        return StatementFinding(Result.NOT, None, reason)
     if "unclear" in answers:
-        return Finding(Result.UNCHECKED, None, "two values overlap within their rounding")
-    return Finding(Result.FOLLOWS, None, f"each value is {way} than the one before")
+        return StatementFinding(Result.UNCHECKED, None, "two values overlap within their rounding")
+    return StatementFinding(Result.FOLLOWS, None, f"each value is {way} than the one before")
 
 
-def linear(claim: Claim, statement: Statement) -> Finding:
+def linear(claim: Claim, statement: Statement) -> StatementFinding:
     """Whether y is proportional to x: one factor fits every pair within its rounding."""
     low, high = None, None
     for x, y in zip(statement.parts["x"], statement.parts["y"], strict=True):
@@ -79,11 +79,13 @@ def linear(claim: Claim, statement: Statement) -> Finding:
     assert low is not None, "the reader refuses an empty list"
     assert high is not None, "both ends are set together"
     if low <= high:
-        return Finding(Result.FOLLOWS, None, "one factor fits every pair within its rounding")
-    return Finding(Result.NOT, None, "y over x is not the same for every pair")
+        return StatementFinding(
+            Result.FOLLOWS, None, "one factor fits every pair within its rounding"
+        )
+    return StatementFinding(Result.NOT, None, "y over x is not the same for every pair")
 
 
-def mask(claim: Claim, statement: Statement) -> Finding:
+def mask(claim: Claim, statement: Statement) -> StatementFinding:
     """Which CPUs hexadecimal masks name together, against those that are said."""
     said = set(statement.options["covers"])
     named: set[int] = set()
@@ -95,7 +97,7 @@ def mask(claim: Claim, statement: Statement) -> Finding:
     if beyond:
         reason += f"; there is no CPU {_runs_of(beyond)} among {statement.options['cpus']}"
     fits = named == said and not beyond
-    return Finding(Result.FOLLOWS if fits else Result.NOT, None, reason)
+    return StatementFinding(Result.FOLLOWS if fits else Result.NOT, None, reason)
 
 
 def _relation(claim: Claim, of: Node, other: Node, better: str) -> str:
@@ -119,18 +121,18 @@ def _fits(relation: str, wanted: tuple[str, ...]) -> bool | None:
     return None if relation == "unclear" else relation in wanted
 
 
-def _mixed(claim: Claim, found: list[tuple[Comparison, str]]) -> Finding:
+def _mixed(claim: Claim, found: list[tuple[CellComparison, str]]) -> StatementFinding:
     words = [relation for _, relation in found]
     reason = _listing(claim, [(c, None, r) for c, r in found])
     if "better" in words and "worse" in words:
-        return Finding(Result.FOLLOWS, None, reason)
+        return StatementFinding(Result.FOLLOWS, None, reason)
     result = Result.UNCHECKED if "unclear" in words else Result.NOT
-    return Finding(result, None, reason)
+    return StatementFinding(result, None, reason)
 
 
 def _counted(
-    claim: Claim, statement: Statement, found: list[tuple[Comparison, bool | None, str]]
-) -> Finding:
+    claim: Claim, statement: Statement, found: list[tuple[CellComparison, bool | None, str]]
+) -> StatementFinding:
     """The quantifier over the answers; unclear ones are counted both ways."""
     yes = sum(answer is True for _, answer, _ in found)
     unclear = sum(answer is None for _, answer, _ in found)
@@ -142,7 +144,7 @@ def _counted(
     result = Result.FOLLOWS if verdicts == {True} else Result.NOT
     if len(verdicts) > 1:
         result = Result.UNCHECKED
-    return Finding(result, None, counts + _listing(claim, against))
+    return StatementFinding(result, None, counts + _listing(claim, against))
 
 
 def _holds(share: str, count: int, total: int) -> bool:
@@ -153,7 +155,7 @@ def _holds(share: str, count: int, total: int) -> bool:
     return Fraction(count, total) >= _ENOUGH[share]
 
 
-def _listing(claim: Claim, found: list[tuple[Comparison, bool | None, str]]) -> str:
+def _listing(claim: Claim, found: list[tuple[CellComparison, bool | None, str]]) -> str:
     """Comparisons in words: "data of tsx is worse (4.00 after 2.10)"."""
     parts = []
     for c, _, relation in found[:LISTED]:

@@ -63,7 +63,7 @@ SCHEMES = {
 
 
 @dataclass(frozen=True)
-class Target:
+class ServerAddress:
     """A server and as whom; `socket` stands for host and port where it is not None."""
 
     protocol: str
@@ -90,7 +90,7 @@ class Target:
         return f"{self.protocol} at {where}"
 
 
-def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Target:
+def parse_url(text: str, environment: Mapping[str, str] | None = None) -> ServerAddress:
     """The target of a URL; InputError says what is wrong with it."""
     environment = os.environ if environment is None else environment
     try:
@@ -113,7 +113,7 @@ def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Target
     if socket is None and not parts.hostname:
         raise _refused(_shown(text), "it names neither a host nor a socket")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(
+    return ServerAddress(
         protocol=scheme.protocol,
         host=parts.hostname or "",
         port=port,

@@ -1,26 +1,26 @@
 """Counters of the host and of the server, read beside a run; docs/counters.md."""
 
 from assay.counters import callgrind
-from assay.counters.derived import Figure, figures
-from assay.counters.groups import GROUPS, Asked, Group, asked, group_of, why_absent
+from assay.counters.derived import DerivedFigure, figures
+from assay.counters.groups import GROUPS, CounterGroup, CounterRequest, asked, group_of, why_absent
 from assay.counters.models import Model, model_here, model_of, models
 from assay.counters.perf_stat import Count, read_perf_stat, totals
 from assay.counters.profiler import Possible, Profiling, profilable
 from assay.counters.recording import Recording, recording
-from assay.counters.window import Counted, Counting, probe
+from assay.counters.window import Counting, WindowCounts, probe
 
 __all__ = [
     "GROUPS",
-    "Asked",
     "Count",
-    "Counted",
+    "CounterGroup",
+    "CounterRequest",
     "Counting",
-    "Figure",
-    "Group",
+    "DerivedFigure",
     "Model",
     "Possible",
     "Profiling",
     "Recording",
+    "WindowCounts",
     "asked",
     "callgrind",
     "figures",

@@ -31,7 +31,7 @@ from assay.counters.perf_stat import Count
 
 
 @dataclass(frozen=True)
-class Figure:
+class DerivedFigure:
     """A figure, or why there is none."""
 
     name: str
@@ -46,7 +46,7 @@ class _Lacks(Exception):
 _Values = Callable[[str], float]
 
 
-def figures(counts: Mapping[str, Count], model: Model | None) -> dict[str, Figure]:
+def figures(counts: Mapping[str, Count], model: Model | None) -> dict[str, DerivedFigure]:
     """Every figure that the model's counts define, from counts by our names (`dtlb_load_walks`)."""
 
     def of(name: str) -> float:
@@ -66,13 +66,13 @@ def _value(counts: Mapping[str, Count], name: str) -> float:
     return count.value
 
 
-def _figure(name: str, formula: Callable[[_Values], float], of: _Values) -> Figure:
+def _figure(name: str, formula: Callable[[_Values], float], of: _Values) -> DerivedFigure:
     try:
-        return Figure(name, formula(of))
+        return DerivedFigure(name, formula(of))
     except _Lacks as lacks:
-        return Figure(name, None, str(lacks))
+        return DerivedFigure(name, None, str(lacks))
     except ZeroDivisionError:
-        return Figure(name, None, "what it is divided by was counted as 0")
+        return DerivedFigure(name, None, "what it is divided by was counted as 0")
 
 
 def _formulas(model: Model | None) -> dict[str, Callable[[_Values], float]]:

@@ -24,7 +24,7 @@ SOFTWARE = {
 
 
 @dataclass(frozen=True)
-class Group:
+class CounterGroup:
     """A group: what it says, what its counters' names begin with, and, of events, which.
 
     `needs` are the roles of which a model must have one.
@@ -37,27 +37,29 @@ class Group:
     needs: tuple[Role, ...] = ()
 
 
-def _by_name(*groups: Group) -> dict[str, Group]:
+def _by_name(*groups: CounterGroup) -> dict[str, CounterGroup]:
     return {g.name: g for g in groups}
 
 
 GROUPS = _by_name(
-    Group("cpu", "CPU time by CPU, context switches, interrupts", "host."),
-    Group("softirqs", "soft interrupts by kind and CPU", "host.softirq."),
-    Group("softnet", "packets by CPU: processed, dropped, steered by RPS", "host.softnet."),
-    Group("vm", "page faults, huge pages made and split, compaction", "vm."),
-    Group("psi", "time that tasks waited for CPU, memory, I/O", "psi."),
-    Group("energy", "energy of the processor's packages", "energy."),
-    Group("process", "the server's CPU time, faults, switches, page tables", "process."),
-    Group("perf", "cycles and instructions, and the kernel's own events", "perf.", native=False),
-    Group(
+    CounterGroup("cpu", "CPU time by CPU, context switches, interrupts", "host."),
+    CounterGroup("softirqs", "soft interrupts by kind and CPU", "host.softirq."),
+    CounterGroup("softnet", "packets by CPU: processed, dropped, steered by RPS", "host.softnet."),
+    CounterGroup("vm", "page faults, huge pages made and split, compaction", "vm."),
+    CounterGroup("psi", "time that tasks waited for CPU, memory, I/O", "psi."),
+    CounterGroup("energy", "energy of the processor's packages", "energy."),
+    CounterGroup("process", "the server's CPU time, faults, switches, page tables", "process."),
+    CounterGroup(
+        "perf", "cycles and instructions, and the kernel's own events", "perf.", native=False
+    ),
+    CounterGroup(
         "tlb",
         "page walks, or misses of the first TLB where walks are not counted",
         "perf.",
         native=False,
         needs=("dtlb_walks", "dtlb_refills", "itlb_walks", "itlb_refills"),
     ),
-    Group(
+    CounterGroup(
         "walk-cycles",
         "cycles of page walks",
         "perf.",
@@ -68,7 +70,7 @@ GROUPS = _by_name(
 
 
 @dataclass(frozen=True)
-class Asked:
+class CounterRequest:
     """What a study's groups come to on this host.
 
     `groups` and `sets` as the protocol has them; `refused`: by name, why it is not even tried.
@@ -92,7 +94,7 @@ def asked(
     facts: Mapping[str, Any],
     model: Callable[[], Model | None] = model_here,
     may_count_kernel: Callable[[], bool] | None = None,
-) -> Asked:
+) -> CounterRequest:
     """What these groups come to on a host with these facts; nothing is opened.
 
     Events of the processor are asked for only where `facts` found that one can be opened.
@@ -114,7 +116,7 @@ def asked(
         _require_no_turns(found, table)
         sets += [tuple(_of_table(n, e, may) for n, e in found.items())] if found else []
     native = tuple(n for n in names if GROUPS[n].native)
-    return Asked(native, tuple(sets), refused, table)
+    return CounterRequest(native, tuple(sets), refused, table)
 
 
 def _what(name: str) -> str:

@@ -28,13 +28,13 @@ _RAW = re.compile(r"r([0-9a-f]+)")
 _SPELLED = re.compile(r"\w+/(.*)/")
 
 
-class _Table(BaseModel):
+class _TableFile(BaseModel):
     """The base of what a file holds: unknown keys are an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Event(_Table):
+class Event(_TableFile):
     """One event. `event`, `umask` and `cmask` are the processor's, or the kernel's number."""
 
     kind: Literal["hardware", "raw"] = "raw"
@@ -51,7 +51,7 @@ class Event(_Table):
         return self.event | self.umask << 8 | self.cmask << 24
 
 
-class Match(_Table):
+class Match(_TableFile):
     """Whose table it is: what /proc/cpuinfo says."""
 
     vendor: str = ""
@@ -69,7 +69,7 @@ class Match(_Table):
         return (self.implementer, self.part) == (identity.get("implementer"), identity.get("part"))
 
 
-class Model(_Table):
+class Model(_TableFile):
     """A model's events. `counters`: how many of them a hardware thread counts at once, beside
     those of cycles and instructions where these have counters of their own; `walkers`: page
     walks that may go on at once, 1 where nobody says."""

@@ -61,7 +61,7 @@ class Profiling:
         self._asked_s = self._asked_s or time.monotonic()
         self._session.say("mark")
 
-    def finish(self) -> tuple[native.Profiled, float]:
+    def finish(self) -> tuple[native.ProfileResult, float]:
         """End it while the server is still there: what was sampled between the first mark and the
         last, and how late the first was, in seconds. RunError if it could not begin, or ended by
         itself."""
@@ -74,7 +74,7 @@ class Profiling:
         if self._reader.error is not None:
             raise failed("sampling", self._reader.error)
         result = self._reader.heard[-1]
-        assert isinstance(result, native.Profiled)
+        assert isinstance(result, native.ProfileResult)
         return result, result.began_s - self._asked_s
 
     def stop(self) -> None:

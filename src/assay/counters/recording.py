@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.core.errors import InputError
-from assay.counters.derived import Figure, figures
+from assay.counters.derived import DerivedFigure, figures
 from assay.counters.models import Model
 from assay.counters.perf_stat import Count, read_perf_stat, totals
 from assay.counters.perf_text import is_for_people, read_perf_text
@@ -39,7 +39,7 @@ class Recording:
 
     model: str | None
     events: list[RecordedEvent]
-    figures: list[Figure]
+    figures: list[DerivedFigure]
 
 
 def recording(text: str, model: Model | None) -> Recording:
@@ -61,7 +61,7 @@ def recording(text: str, model: Model | None) -> Recording:
 
 def _figures(
     found: dict[str, Count], names: dict[str, str | None], model: Model | None
-) -> list[Figure]:
+) -> list[DerivedFigure]:
     """Figures of events that were counted in one mode; of user space and kernel mixed, none."""
     ours: dict[str, Count] = {}
     for event, count in found.items():
@@ -76,7 +76,7 @@ def _figures(
     if len(modes) > 1:
         several = ", ".join(sorted(mode or "everything" for mode in modes))
         why = f"events were counted in different modes: {several}"
-        return [Figure(name, None, why) for name in figures({}, model)]
+        return [DerivedFigure(name, None, why) for name in figures({}, model)]
     return list(figures(ours, model).values())
 
 

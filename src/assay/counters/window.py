@@ -15,7 +15,7 @@ from typing import Any
 
 from assay import native
 from assay.core.errors import AssayError, MissingError, RunError
-from assay.counters.groups import Asked
+from assay.counters.groups import CounterRequest
 from assay.counters.perf_stat import WHOLE, Count, multiplexed
 
 HZ = 1
@@ -28,7 +28,7 @@ ENABLED, RUNNING = ":enabled_ns", ":running_ns"
 
 
 @dataclass(frozen=True)
-class Counted:
+class WindowCounts:
     """What was counted between the first mark and the last.
 
     `totals`: by name, growth over the span, or the last state of a level; `events`: by name
@@ -78,7 +78,7 @@ class Reader(threading.Thread):
         return ready.manifest
 
 
-def probe(asked: Asked, pid: int | None) -> Mapping[str, str]:
+def probe(asked: CounterRequest, pid: int | None) -> Mapping[str, str]:
     """What cannot be counted here of what is asked, and why, by opening all of it once.
 
     It is opened in a child process, which is left alone if it does not come back: opening
@@ -102,7 +102,7 @@ class Counting:
     """One sampler beside one run, begun before the server is asked anything: some servers start
     their load as soon as they are ready, and wait for nobody."""
 
-    def __init__(self, asked: Asked, pid: int | None) -> None:
+    def __init__(self, asked: CounterRequest, pid: int | None) -> None:
         request = asked.request(pid, hz=HZ)
         self._session = native.Session("sample", request, keep_open=True)
         self._reader = Reader(self._session)
@@ -113,7 +113,7 @@ class Counting:
         self._asked_s.append(time.monotonic())
         self._session.say("mark")
 
-    def finish(self) -> Counted:
+    def finish(self) -> WindowCounts:
         """End it; what was counted between the first mark and the last. RunError if it could not
         begin, or ended by itself."""
         self._session.say(None)
@@ -142,7 +142,7 @@ def counted(
     samples: Sequence[native.Sample],
     cpu_s: float,
     asked_s: Sequence[float],
-) -> Counted:
+) -> WindowCounts:
     """What samples say of the span between their first mark and their last.
 
     `asked_s`: when each mark was asked for, by the clock that `started_s` is of.
@@ -150,7 +150,7 @@ def counted(
     marks = [s for s in samples if s.mark is not None]
     absent = dict(manifest["absent"])
     if len(marks) < 2:
-        return Counted({}, {}, None, cpu_s, absent)
+        return WindowCounts({}, {}, None, cpu_s, absent)
     first, last = marks[0], marks[-1]
     late_s = max(manifest["started_s"] + m.at_s - asked_s[m.mark or 0] for m in (first, last))
     totals, levels = {}, set(manifest["levels"])
@@ -161,7 +161,7 @@ def counted(
     events = dict(_events(totals))
     plain = {n: v for n, v in totals.items() if not n.startswith("perf.")}
     span_s = last.at_s - first.at_s
-    return Counted(plain, events, span_s, cpu_s, absent, frozenset(levels), late_s)
+    return WindowCounts(plain, events, span_s, cpu_s, absent, frozenset(levels), late_s)
 
 
 def _events(totals: Mapping[str, float]) -> Iterator[tuple[str, Count]]:

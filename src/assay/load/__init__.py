@@ -4,21 +4,21 @@
 keeps a promise about latency. Both are thin over `assayer load`.
 """
 
-from assay.core.address import Target, parse_url
+from assay.core.address import ServerAddress, parse_url
 from assay.load.ask import ask
 from assay.load.hits import hits_table
-from assay.load.limit import Limit, Promise, find_limit, parse_promise
+from assay.load.limit import LoadLimit, Promise, find_limit, parse_promise
 from assay.load.run import Load, check, clean, prepare, run_load
 from assay.load.serve import serve
 from assay.load.summary import Summary, second_line, summary_lines
 from assay.load.tpcc import TpccReport
 
 __all__ = [
-    "Limit",
     "Load",
+    "LoadLimit",
     "Promise",
+    "ServerAddress",
     "Summary",
-    "Target",
     "TpccReport",
     "ask",
     "check",

@@ -44,7 +44,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Limit:
+class LoadLimit:
     """The highest rate that kept the promise, and every run of the search."""
 
     promise: Promise
@@ -75,7 +75,7 @@ def find_limit(
     promise: Promise,
     told: Callable[[Summary, bool], None] = lambda summary, is_kept: None,
     run: Callable[[Load], Summary] = run_load,
-) -> Limit:
+) -> LoadLimit:
     """Search; `told` sees every run. VoidError when a run was void."""
     runs: list[Summary] = []
 
@@ -100,4 +100,4 @@ def find_limit(
             low = middle
         else:
             high = middle
-    return Limit(promise, low, runs)
+    return LoadLimit(promise, low, runs)

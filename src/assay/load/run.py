@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.core.address import Target
+from assay.core.address import ServerAddress
 from assay.core.errors import InputError, RunError
 from assay.load.summary import Summary
-from assay.native import DataState, Health, Interval, Loading, Ready, Result, Session
+from assay.native import DataState, Health, Loading, Ready, RunResult, Session, WindowInterval
 
 SECOND_MS = 1000
 
@@ -19,7 +19,7 @@ SECOND_MS = 1000
 class Load:
     """What to run. Times in seconds, `rate` in requests a second; None is a closed loop."""
 
-    target: Target
+    target: ServerAddress
     workload: str
     options: Mapping[str, Any] = field(default_factory=dict)
     connections: int = 1
@@ -62,7 +62,7 @@ class Load:
 
 
 def run_load(
-    load: Load, each_second: Callable[[Interval], None] = lambda interval: None
+    load: Load, each_second: Callable[[WindowInterval], None] = lambda interval: None
 ) -> Summary:
     """Run it; `each_second` sees every interval as it ends.
 
@@ -77,11 +77,11 @@ def run_load(
             match message:
                 case Ready():
                     ready = message
-                case Interval():
+                case WindowInterval():
                     each_second(message)
                 case Health():
                     health = message
-                case Result():
+                case RunResult():
                     result = message
     finally:
         session.stop()

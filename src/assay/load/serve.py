@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from assay.core.errors import InputError, RunError
-from assay.native import Serving, Session
+from assay.native import FixtureServers, Session
 
 SCHEMES = {
     "http-file": "http",
@@ -59,7 +59,7 @@ def serve(
     session = Session("serve", request)
     try:
         first = next(session.messages())
-        if not isinstance(first, Serving):
+        if not isinstance(first, FixtureServers):
             raise RunError("assayer serve did not say where it listens")
         if kind == STAND_IN:
             yield [f"{protocol}://assay@127.0.0.1:{port}/assay" for port in first.ports]

@@ -8,7 +8,7 @@ from typing import Any
 from assay.bench.guard import client_limits
 from assay.core.errors import RunError
 from assay.core.units import format_quantity
-from assay.native import Health, Interval, Ready, Result
+from assay.native import Health, Ready, RunResult, WindowInterval
 from assay.report.latency import merge
 from assay.report.line import Line
 
@@ -50,7 +50,7 @@ class Summary:
     """All latencies: HdrHistogram V2, deflated, base64, in nanoseconds."""
 
     @classmethod
-    def of(cls, ready: Ready, health: Health, result: Result) -> Summary:
+    def of(cls, ready: Ready, health: Health, result: RunResult) -> Summary:
         """From the messages of a run."""
         load = result.load
         assert load is not None
@@ -103,7 +103,7 @@ def quantiles_of(histogram: str) -> dict[str, float]:
     return {**found, "max": float(merged.get_max_value())}
 
 
-def second_line(interval: Interval) -> str:
+def second_line(interval: WindowInterval) -> str:
     """One second for people."""
     seconds = interval.length_ms / 1000
     found = quantiles_of(interval.histogram)

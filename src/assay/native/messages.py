@@ -41,13 +41,13 @@ class Checked(Message):
     """A request with `check_only` could be met; nothing was loaded."""
 
 
-class Phase(Message):
+class RunPhase(Message):
     """The run enters load, warmup, measure or stop."""
 
     name: Literal["load", "warmup", "measure", "stop"]
 
 
-class Interval(Message):
+class WindowInterval(Message):
     """One stretch of the window; `histogram` is HdrHistogram V2, deflated, base64, in ns."""
 
     index: int
@@ -126,7 +126,7 @@ class State(Message):
     faults: list[str] = []
 
 
-class Refused(Message):
+class RefusedRequests(Message):
     """Requests that a server refused with one code; `message` is the first one's."""
 
     kind: str
@@ -145,7 +145,7 @@ class LoadResult(Message):
     lateness: str
     cpu_us_per_operation: float
     ended_by: str | None
-    errors: list[Refused] = []
+    errors: list[RefusedRequests] = []
 
 
 class ServerUsage(Message):
@@ -159,7 +159,7 @@ class ServerUsage(Message):
     involuntary_switches: int
 
 
-class Result(Message):
+class RunResult(Message):
     """What an `engine`, `micro` or `load` run measured."""
 
     complete: bool
@@ -182,7 +182,7 @@ class Result(Message):
     server: ServerUsage | None = None
 
 
-class Serving(Message):
+class FixtureServers(Message):
     """Small servers that answer from now on, one on each port of loopback."""
 
     pid: int
@@ -257,21 +257,21 @@ class Sampled(Message):
     cpu_s: float
 
 
-class ProfiledFunction(Message):
+class SampledFunction(Message):
     """A function that was sampled; `module` is the file it is in, without its folder."""
 
     name: str
     module: str
 
 
-class ProfiledStack(Message):
+class SampledStack(Message):
     """A chain of calls, outermost first, as places in the functions, and its samples."""
 
     frames: list[int]
     count: int
 
 
-class Profiled(Message):
+class ProfileResult(Message):
     """What `profile` sampled between its first mark, at `began_s` of the monotonic clock, and its
     last; `lost` samples found a buffer full, `cpu_s` is what it used itself."""
 
@@ -284,8 +284,8 @@ class Profiled(Message):
     samples: int
     lost: int
     cpu_s: float
-    functions: list[ProfiledFunction]
-    stacks: list[ProfiledStack]
+    functions: list[SampledFunction]
+    stacks: list[SampledStack]
 
 
 class Function(Message):

@@ -21,20 +21,20 @@ from assay.native.messages import (
     Health,
     HitsTable,
     ImageCensus,
-    Interval,
+    WindowInterval,
     Loading,
     Message,
     ObjectFile,
-    Phase,
-    Profiled,
+    RunPhase,
+    ProfileResult,
     Ready,
     RefusedFile,
-    Result,
+    RunResult,
     Rows,
     Sample,
     Sampled,
     Served,
-    Serving,
+    FixtureServers,
     StoreOptions,
     Surveyed,
 )
@@ -46,9 +46,9 @@ _TYPES: dict[str, type[Message]] = {
     "answers": Answers,
     "loading": Loading,
     "options": StoreOptions,
-    "serving": Serving,
-    "phase": Phase,
-    "interval": Interval,
+    "serving": FixtureServers,
+    "phase": RunPhase,
+    "interval": WindowInterval,
     "sample": Sample,
     "health": Health,
     "error": Failure,
@@ -103,11 +103,11 @@ class Session:
             "facts": Facts,
             "hits": HitsTable,
             "object": Surveyed,
-            "profile": Profiled,
+            "profile": ProfileResult,
             "sample": Sampled,
             "serve": Served,
         }
-        self._result_type = result_type or of_verb.get(verb, Result)
+        self._result_type = result_type or of_verb.get(verb, RunResult)
         self.process = process or start(
             verb, request, log=log, env=env, executable=executable, before=before
         )

@@ -7,18 +7,18 @@ from assay.core.lazy import lazily
 if TYPE_CHECKING:
     from assay.price.catalogue import Price, find_price, prices, read_prices, shipped_prices
     from assay.price.gain import Bounds, Priced, Ratio, Worth, worth
-    from assay.price.measured import Measured, of_arms, of_bundles
+    from assay.price.measured import MeasuredRatio, of_arms, of_bundles
 
 __getattr__, __dir__ = lazily(
     __name__,
     catalogue="Price find_price prices read_prices shipped_prices",
     gain="Bounds Priced Ratio Worth worth",
-    measured="Measured of_arms of_bundles",
+    measured="MeasuredRatio of_arms of_bundles",
 )
 
 __all__ = [
     "Bounds",
-    "Measured",
+    "MeasuredRatio",
     "Price",
     "Priced",
     "Ratio",

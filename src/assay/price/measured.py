@@ -27,7 +27,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRatio:
     """The ratio, what it is of, and what weakens it."""
 
     ratio: Ratio
@@ -35,7 +35,7 @@ class Measured:
     doubts: tuple[str, ...]
 
 
-def of_arms(bundle: Bundle, arm: str | None = None, case: str | None = None) -> Measured:
+def of_arms(bundle: Bundle, arm: str | None = None, case: str | None = None) -> MeasuredRatio:
     """An arm against its baseline, from the verdict of a study: in one case, or over all.
 
     Without `arm` the study must have one verdict about its throughput. InputError otherwise.
@@ -89,7 +89,7 @@ def _is_whole(row: Row, primary: str) -> bool:
     )
 
 
-def _of_row(row: Row, primary: str) -> Measured:
+def _of_row(row: Row, primary: str) -> MeasuredRatio:
     assert row.estimate is not None, "rows without an estimate were left out"
     low, high = (None if v is None else 1 + v for v in (row.low, row.high))
     ratio = Ratio(1 + row.estimate, low, high)
@@ -99,10 +99,12 @@ def _of_row(row: Row, primary: str) -> Measured:
     if row.strength != "confirmed":
         doubts.append(f"the verdict only {row.strength}")
     title = f"{row.arm} against {row.contrast.against}, {primary}, {row.blocks} blocks"
-    return Measured(ratio, title, tuple(doubts))
+    return MeasuredRatio(ratio, title, tuple(doubts))
 
 
-def of_bundles(a: Bundle, b: Bundle, arm: str | None = None, case: str | None = None) -> Measured:
+def of_bundles(
+    a: Bundle, b: Bundle, arm: str | None = None, case: str | None = None
+) -> MeasuredRatio:
     """The same arm of two studies, each run on its own machine: in one case, or in the mean of the
     logs of all. InputError if they differ."""
     primaries = {a.plan.primary, b.plan.primary}
@@ -124,7 +126,7 @@ def of_bundles(a: Bundle, b: Bundle, arm: str | None = None, case: str | None = 
     first, second = (sum(map(len, of_case)) for of_case in logs)
     of = "" if len(cases) == 1 else f", mean of the logs of {len(cases)} cases"
     title = f"{arm or a.plan.baseline} of both, {primary}, {first} and {second} runs{of}"
-    return Measured(welch(logs[0], logs[1]), title, tuple(doubts))
+    return MeasuredRatio(welch(logs[0], logs[1]), title, tuple(doubts))
 
 
 def _cases(a: Bundle, b: Bundle, case: str | None) -> list[str]:

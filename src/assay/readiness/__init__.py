@@ -10,7 +10,7 @@ from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.readiness.answer import InspectedFile, as_json
-    from assay.readiness.finding import Finding, Rule
+    from assay.readiness.finding import ReadinessFinding, ReadinessRule
     from assay.readiness.inspection import Inspection, Report, inspect
     from assay.readiness.machine import Machine, machine_from, saved_machine
     from assay.readiness.rules import RULES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazily(
     __name__,
     answer="InspectedFile as_json",
-    finding="Finding Rule",
+    finding="ReadinessFinding ReadinessRule",
     inspection="Inspection Report inspect",
     machine="Machine machine_from saved_machine",
     rules="RULES",
@@ -28,12 +28,12 @@ __getattr__, __dir__ = lazily(
 
 __all__ = [
     "RULES",
-    "Finding",
     "InspectedFile",
     "Inspection",
     "Machine",
+    "ReadinessFinding",
+    "ReadinessRule",
     "Report",
-    "Rule",
     "as_json",
     "inspect",
     "machine_from",

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 from assay.readiness.census import ImageKind
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.inspection import Inspection, Report
 
 
@@ -93,7 +93,7 @@ def _report(report: Report) -> InspectedFile:
     )
 
 
-def _finding(found: Finding) -> InspectedFinding:
+def _finding(found: ReadinessFinding) -> InspectedFinding:
     return InspectedFinding(
         rule=found.rule,
         severity=found.severity,

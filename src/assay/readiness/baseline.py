@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.core.errors import InputError
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.inspection import Inspection
 
 FORM = "assay-readiness-baseline/1"
 
 
-def write(path: Path, findings: Iterable[Finding]) -> int:
+def write(path: Path, findings: Iterable[ReadinessFinding]) -> int:
     """Accept all of these, facts left out; how many."""
     accepted = sorted(
         (

@@ -18,7 +18,7 @@ GRAVE: tuple[Severity, ...] = ("S1", "S2")
 
 
 @dataclass(frozen=True)
-class Finding:
+class ReadinessFinding:
     """One thing found in one file.
 
     `line` is 1-based and 0 in a binary; `address` is a link-time address and None in a source.
@@ -68,7 +68,7 @@ def measured_by(study: str) -> str:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ReadinessRule:
     """A rule: what it looks for, why that matters, who says so, and which study would tell.
 
     `study` is a shipped study or a change of the catalogue; `worst` the gravest severity it gives.
@@ -95,9 +95,9 @@ class Rule:
         key: str = "",
         study: str = "",
         reason: str = "",
-    ) -> Finding:
+    ) -> ReadinessFinding:
         """A finding of this rule; what is not said is the rule's own."""
-        return Finding(
+        return ReadinessFinding(
             rule=self.id,
             severity=severity or self.worst,
             path=path,
@@ -114,7 +114,7 @@ class Rule:
         )
 
 
-def in_order(found: Iterable[Finding]) -> list[Finding]:
+def in_order(found: Iterable[ReadinessFinding]) -> list[ReadinessFinding]:
     """The gravest first, then by place; each numbered among those with its key."""
     ordered = sorted(
         found,

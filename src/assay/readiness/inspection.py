@@ -13,8 +13,8 @@ from assay.readiness import binary
 from assay.readiness.ask import survey
 from assay.readiness.census import Image, image
 from assay.readiness.exports import exported_functions
-from assay.readiness.finding import ORDER, Finding, in_order
-from assay.readiness.inputs import Binary, Inputs, Refused, SourceTree, gather
+from assay.readiness.finding import ORDER, ReadinessFinding, in_order
+from assay.readiness.inputs import Binary, Inputs, RefusedInput, SourceTree, gather
 from assay.readiness.machine import Machine
 
 _TRIPLETS = re.compile(r"aarch64-linux-gnu|x86_64-linux-gnu|lib64|aarch64|x86_64|amd64|arm64")
@@ -26,7 +26,7 @@ class Report:
 
     shown: str
     name: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ReadinessFinding, ...] = ()
     image: Image | None = None
     lines: int = 0
 
@@ -36,13 +36,13 @@ class Inspection:
     """All files, those that were not inspected, and what could not be judged."""
 
     reports: list[Report] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedInput] = field(default_factory=list)
     not_judged: list[str] = field(default_factory=list)
     sources: int = 0
     source_lines: int = 0
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[ReadinessFinding]:
         """Of all files, the gravest first."""
         every = (f for report in self.reports for f in report.findings)
         return sorted(every, key=lambda f: (ORDER.index(f.severity), f.accepted))
@@ -81,21 +81,21 @@ def inspect(
         return found
 
 
-def _images(inputs: Inputs, refused: list[Refused]) -> list[tuple[Binary, Image]]:
+def _images(inputs: Inputs, refused: list[RefusedInput]) -> list[tuple[Binary, Image]]:
     """The ELF images, in the order in which the files were named."""
     by_path = {str(named.path): named for named in inputs.binaries}
     found = []
     for kind, data in survey([named.path for named in inputs.binaries]):
         here = by_path[str(data["path"])]
         if kind == "refused":
-            refused.append(Refused(here.shown, str(data["why"])))
+            refused.append(RefusedInput(here.shown, str(data["why"])))
         else:
             found.append((here, image(data, here.shown)))
     return found
 
 
 def _twins(
-    against: Sequence[Path], scratch: Path, refused: list[Refused]
+    against: Sequence[Path], scratch: Path, refused: list[RefusedInput]
 ) -> dict[tuple[str, str], Image]:
     """The images to compare with, by name without the architecture."""
     if not against:
@@ -139,7 +139,7 @@ def _twin_of(
     return alike[0] if len(alike) == 1 else next(iter(twins.values())) if only else None
 
 
-def _report(shown: str, name: str, judged: Sequence[Finding], about: Image) -> Report:
+def _report(shown: str, name: str, judged: Sequence[ReadinessFinding], about: Image) -> Report:
     member = f"({about.member})" if about.member else ""
     findings = tuple(replace(f, path=shown, name=name + member) for f in judged)
     return Report(shown, name + member, findings, about)
@@ -153,7 +153,7 @@ def _judge_tree(tree: SourceTree, machine: Machine | None, found: Inspection) ->
     found.sources += len(project.files)
     lines = {file.name: file.text.lines for file in project.files}
     found.source_lines += sum(lines.values())
-    by_file: dict[str, list[Finding]] = {}
+    by_file: dict[str, list[ReadinessFinding]] = {}
     for finding in in_order(source.judge(project, machine)):
         by_file.setdefault(finding.path, []).append(finding)
     for name, findings in sorted(by_file.items()):

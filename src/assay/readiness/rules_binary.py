@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assay.readiness.finding import Rule
+from assay.readiness.finding import ReadinessRule
 
 _GUIDE = "AWS Graviton getting started, c-c++.md"
 
 RULES = (
-    Rule(
+    ReadinessRule(
         "B01",
         "how atomic operations are made",
         "S2",
@@ -17,7 +17,7 @@ RULES = (
         "ydb-lse",
         "build with -moutline-atomics (GCC 10.1 and later do it themselves), or for Armv8.1",
     ),
-    Rule(
+    ReadinessRule(
         "B02",
         "load-exclusive and store-exclusive with no LSE twin",
         "S2",
@@ -27,7 +27,7 @@ RULES = (
         "ydb-lse",
         "use the compiler's atomic builtins instead of own assembly",
     ),
-    Rule(
+    ReadinessRule(
         "B03",
         "atomics helpers whose choice is never made",
         "S1",
@@ -37,7 +37,7 @@ RULES = (
         "ydb-lse",
         "link the compiler's runtime with its constructor, and let it read the auxiliary vector",
     ),
-    Rule(
+    ReadinessRule(
         "B04",
         "helpers with a full barrier, of the legacy __sync builtins",
         "S3",
@@ -46,7 +46,7 @@ RULES = (
         "ydb-memory-order",
         "use __atomic builtins with the order that is needed",
     ),
-    Rule(
+    ReadinessRule(
         "B05",
         "a loop that waits for memory and has no spin hint",
         "S2",
@@ -57,7 +57,7 @@ RULES = (
         "isb (or sb) on aarch64, pause on x86-64, in the loop; measure it: a hint may also do "
         "nothing (MDEV-24630)",
     ),
-    Rule(
+    ReadinessRule(
         "B06",
         "a delay loop that only counts",
         "S2",
@@ -66,7 +66,7 @@ RULES = (
         "mariadb-spin",
         "a hint in the loop, or a delay by the processor's counter",
     ),
-    Rule(
+    ReadinessRule(
         "B07",
         "yield as the only hint of a spin loop",
         "S3",
@@ -75,7 +75,7 @@ RULES = (
         "ydb-spinlock",
         "isb, or sb where the processor has it",
     ),
-    Rule(
+    ReadinessRule(
         "B08",
         "a pause on x86-64 that is nothing on aarch64",
         "S2",
@@ -84,7 +84,7 @@ RULES = (
         "nginx-pause",
         "give the macro a body on aarch64",
     ),
-    Rule(
+    ReadinessRule(
         "B09",
         "a hint in a function that a loop calls",
         "I",
@@ -93,7 +93,7 @@ RULES = (
         "ydb-spinlock",
         "nothing to do",
     ),
-    Rule(
+    ReadinessRule(
         "B10",
         "accelerated code that nothing can reach",
         "S1",
@@ -102,7 +102,7 @@ RULES = (
         "ydb-crc-rocksdb",
         "mend the check at build time that turned the check at run time into a constant",
     ),
-    Rule(
+    ReadinessRule(
         "B11",
         "an accelerated class that is absent",
         "S2",
@@ -111,7 +111,7 @@ RULES = (
         "ydb-crc",
         "build with the extension (+crc, -msse4.2), or dispatch when the program starts",
     ),
-    Rule(
+    ReadinessRule(
         "B12",
         "what is chosen when the program runs",
         "S3",
@@ -121,7 +121,7 @@ RULES = (
         "ydb-crc",
         "ask getauxval()",
     ),
-    Rule(
+    ReadinessRule(
         "B13",
         "instructions beyond the baseline without a check",
         "S1",
@@ -130,7 +130,7 @@ RULES = (
         "binary",
         "dispatch when the program starts, or say what the build needs",
     ),
-    Rule(
+    ReadinessRule(
         "B14",
         "sizes of pages that it can run with",
         "S1",
@@ -140,7 +140,7 @@ RULES = (
         "binary",
         "link with -z max-page-size=65536; build jemalloc with --with-lg-page=16",
     ),
-    Rule(
+    ReadinessRule(
         "B15",
         "a barrier of the whole system in a loop",
         "S3",
@@ -149,7 +149,7 @@ RULES = (
         "ydb-memory-order",
         "dmb ish, or an acquire and a release",
     ),
-    Rule(
+    ReadinessRule(
         "B16",
         "what data are aligned to",
         "S3",
@@ -158,7 +158,7 @@ RULES = (
         "ydb-cache-line",
         "measure before padding to more: structures grow",
     ),
-    Rule(
+    ReadinessRule(
         "B17",
         "newer hints and loads that it does not use",
         "I",
@@ -167,7 +167,7 @@ RULES = (
         "ydb-spinlock",
         "try them as an experiment",
     ),
-    Rule(
+    ReadinessRule(
         "B18",
         "readings of the processor's timer",
         "I",
@@ -176,7 +176,7 @@ RULES = (
         "mariadb-timer",
         "read it where it is needed",
     ),
-    Rule(
+    ReadinessRule(
         "B19",
         "hardening that costs instructions",
         "I",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assay.readiness.finding import Rule
+from assay.readiness.finding import ReadinessRule
 
 _GUIDE = "AWS Graviton getting started, c-c++.md"
 
 RULES = (
-    Rule(
+    ReadinessRule(
         "S01",
         "a pause on x86-64 that is nothing on aarch64",
         "S2",
@@ -16,7 +16,7 @@ RULES = (
         "ydb-spinlock",
         'on aarch64: __asm__ volatile ("isb")',
     ),
-    Rule(
+    ReadinessRule(
         "S02",
         "x86 vector code with no counterpart on aarch64",
         "S1",
@@ -25,7 +25,7 @@ RULES = (
         "ydb-simd",
         "write a NEON branch, or include sse2neon or simde",
     ),
-    Rule(
+    ReadinessRule(
         "S03",
         "a fast branch for x86-64 only, and a generic one for the rest",
         "S2",
@@ -34,7 +34,7 @@ RULES = (
         "ydb-crc",
         "add a branch for aarch64",
     ),
-    Rule(
+    ReadinessRule(
         "S04",
         "x86 assembly that is not guarded",
         "S1",
@@ -43,7 +43,7 @@ RULES = (
         "binary",
         "guard it by __x86_64__ and give aarch64 its own",
     ),
-    Rule(
+    ReadinessRule(
         "S05",
         "a plain store to a volatile that others take by compare-and-swap",
         "S2",
@@ -52,7 +52,7 @@ RULES = (
         "ydb-memory-order",
         "__atomic_store_n(..., __ATOMIC_RELEASE)",
     ),
-    Rule(
+    ReadinessRule(
         "S06",
         "legacy __sync builtins",
         "S3",
@@ -61,7 +61,7 @@ RULES = (
         "ydb-memory-order",
         "use __atomic builtins with the order that is needed",
     ),
-    Rule(
+    ReadinessRule(
         "S07",
         "an alignment of 64 written as a number",
         "I",
@@ -70,7 +70,7 @@ RULES = (
         "ydb-cache-line",
         "name it once, and measure before changing it",
     ),
-    Rule(
+    ReadinessRule(
         "S08",
         "hardware_destructive_interference_size in a layout",
         "S3",
@@ -79,7 +79,7 @@ RULES = (
         "ydb-cache-line",
         "a constant of the project's own",
     ),
-    Rule(
+    ReadinessRule(
         "S09",
         "a check that cannot succeed on aarch64",
         "S1",
@@ -88,7 +88,7 @@ RULES = (
         "ydb-crc-rocksdb",
         "mend the name of the header, or define the macro",
     ),
-    Rule(
+    ReadinessRule(
         "S10",
         "build flags for x86 only, or against aarch64's atomics",
         "S2",
@@ -97,7 +97,7 @@ RULES = (
         "ydb-lse",
         "-march=armv8-a+crc next to -msse4.2; leave outline atomics on",
     ),
-    Rule(
+    ReadinessRule(
         "S11",
         "a list of architectures without aarch64",
         "S1",
@@ -106,7 +106,7 @@ RULES = (
         "binary",
         "add aarch64 and arm64",
     ),
-    Rule(
+    ReadinessRule(
         "S12",
         "the size of a cache line from sysconf, used unchecked",
         "S3",
@@ -115,7 +115,7 @@ RULES = (
         "ydb-cache-line",
         "fall back to 64 when it is not positive",
     ),
-    Rule(
+    ReadinessRule(
         "S13",
         "a char that must be negative",
         "S3",
@@ -124,7 +124,7 @@ RULES = (
         "binary",
         "int",
     ),
-    Rule(
+    ReadinessRule(
         "S14",
         "pages of 4096 bytes written as a number",
         "S1",
@@ -134,7 +134,7 @@ RULES = (
         "binary",
         "sysconf(_SC_PAGESIZE); --with-lg-page=16 for jemalloc",
     ),
-    Rule(
+    ReadinessRule(
         "S15",
         "features found by catching SIGILL",
         "S3",
@@ -143,7 +143,7 @@ RULES = (
         "ydb-crc",
         "getauxval()",
     ),
-    Rule(
+    ReadinessRule(
         "S16",
         "a spin with no hint, or with yield",
         "S3",

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.readiness import rules_binary, rules_source
-from assay.readiness.finding import Finding, Rule, measured_by
+from assay.readiness.finding import ReadinessFinding, ReadinessRule, measured_by
 from assay.readiness.inspection import Inspection
 
 SCHEMA = (
@@ -59,7 +59,7 @@ def _notes(found: Inspection) -> list[dict[str, Any]]:
     ]
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def _rule(rule: ReadinessRule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.text},
@@ -69,7 +69,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, index: int, baseline: bool) -> dict[str, Any]:
+def _result(finding: ReadinessFinding, index: int, baseline: bool) -> dict[str, Any]:
     told: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": index,
@@ -89,7 +89,7 @@ def _result(finding: Finding, index: int, baseline: bool) -> dict[str, Any]:
     return told
 
 
-def _location(finding: Finding) -> dict[str, Any]:
+def _location(finding: ReadinessFinding) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri(finding.path)}}
     if finding.line:
         physical["region"] = {"startLine": finding.line}

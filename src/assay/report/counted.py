@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.core.units import format_percent
-from assay.counters import Figure, Recording
+from assay.counters import DerivedFigure, Recording
 from assay.report.line import Line
 
 NO_TABLE = "no table of this processor: figures of page walks need one (--model)"
@@ -30,7 +30,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.15g}"
 
 
-def _figure(figure: Figure) -> Iterator[Line]:
+def _figure(figure: DerivedFigure) -> Iterator[Line]:
     if figure.value is None:
         yield Line(f"{figure.name:52} none: {figure.why}", "yellow")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from assay.readiness import Finding, Inspection, Report
+from assay.readiness import Inspection, ReadinessFinding, Report
 from assay.readiness.census import Image
 from assay.report.line import Line
 
@@ -67,7 +67,7 @@ def image_lines(image: Image) -> list[str]:
     return lines
 
 
-def _rule(found: list[Finding]) -> Iterator[Line]:
+def _rule(found: list[ReadinessFinding]) -> Iterator[Line]:
     first = found[0]
     style = STYLES[first.severity]
     for finding in found[:SHOWN_OF_A_RULE]:
@@ -85,7 +85,7 @@ def _rule(found: list[Finding]) -> Iterator[Line]:
         yield Line(f"         measure  {first.measured_by}")
 
 
-def _where(finding: Finding) -> str:
+def _where(finding: ReadinessFinding) -> str:
     words = []
     if finding.line:
         words.append(f"line {finding.line}")
@@ -122,7 +122,7 @@ def finding_pages(found: Inspection, asked: str) -> list[Line]:
     return lines
 
 
-def _page(finding: Finding) -> Iterator[Line]:
+def _page(finding: ReadinessFinding) -> Iterator[Line]:
     yield Line(f"{finding.rule} {finding.severity}  {finding.path}", STYLES[finding.severity])
     rows = {
         "where": _where(finding).removesuffix(": "),

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from assay.readiness import Finding, Inspection, Report
+from assay.readiness import Inspection, ReadinessFinding, Report
 from assay.report.html import environment, own
 from assay.report.inspection import WORDS, image_lines
 
@@ -51,7 +51,7 @@ def _view(found: Inspection) -> dict[str, Any]:
     }
 
 
-def _all(found: Inspection) -> list[Finding]:
+def _all(found: Inspection) -> list[ReadinessFinding]:
     return [f for report in found.reports for f in report.findings]
 
 
@@ -72,7 +72,7 @@ def _file(report: Report, numbered: dict[int, int]) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, number: int) -> dict[str, Any]:
+def _finding(finding: ReadinessFinding, number: int) -> dict[str, Any]:
     where = [finding.function] if finding.function else []
     where += [f"line {finding.line}"] if finding.line else []
     where += [f"{finding.address:#x}"] if finding.address is not None else []

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from assay.readiness.binary import atomics, dispatch, layout, spinning
 from assay.readiness.binary.context import Context, Look
 from assay.readiness.census import Image
-from assay.readiness.finding import Finding, in_order
+from assay.readiness.finding import ReadinessFinding, in_order
 from assay.readiness.machine import Machine
 
 LOOKS: dict[str, Look] = {**atomics.LOOKS, **spinning.LOOKS, **dispatch.LOOKS, **layout.LOOKS}
 
 
-def judge(image: Image, twin: Image | None = None, machine: Machine | None = None) -> list[Finding]:
+def judge(
+    image: Image, twin: Image | None = None, machine: Machine | None = None
+) -> list[ReadinessFinding]:
     """All that is found in an image, the gravest first."""
     fits = machine if machine is not None and machine.arch == image.arch else None
     context = Context(image, twin, fits)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
 from assay.readiness.census import Site
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.machine import FEATURES
 from assay.readiness.rules_binary import BY_ID
 
@@ -19,7 +19,7 @@ _MODES: dict[str, Severity] = {
 }
 
 
-def _mode(at: Context) -> Iterator[Finding]:
+def _mode(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     mode = image.facts.get("atomics", "none")
     if not image.is_arm or mode not in _MODES:
@@ -38,7 +38,7 @@ def _mode(at: Context) -> Iterator[Finding]:
     yield BY_ID["B01"].at(image.shown, ", ".join(told), severity=_MODES[mode], key="mode")
 
 
-def _exclusives(at: Context) -> Iterator[Finding]:
+def _exclusives(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     if image.facts.get("atomics") == "ll-sc-only":
         return  # B01 has said so, once for all
@@ -52,7 +52,7 @@ def _exclusives(at: Context) -> Iterator[Finding]:
         )
 
 
-def _constructor(at: Context) -> Iterator[Finding]:
+def _constructor(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     if image.is_linked and image.helpers and image.facts.get("constructor") is False:
         yield BY_ID["B03"].at(
@@ -63,7 +63,7 @@ def _constructor(at: Context) -> Iterator[Finding]:
         )
 
 
-def _full_barriers(at: Context) -> Iterator[Finding]:
+def _full_barriers(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     named = [h for h in image.helpers if h.name.endswith("_sync") and h.calls]
     calls = image.count("helper_calls_sync") or sum(h.calls for h in named)
@@ -79,7 +79,7 @@ def _full_barriers(at: Context) -> Iterator[Finding]:
         )
 
 
-def _beyond_baseline(at: Context) -> Iterator[Finding]:
+def _beyond_baseline(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     dispatched = {str(bit) for s in image.of("hwcap") for bit in s.facts.get("bits", ())}
     # What can never run (B10) cannot stop the program either.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from assay.readiness.census import Image, Site
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.machine import Machine
 from assay.readiness.rules_binary import BY_ID
 
@@ -23,7 +23,7 @@ class Context:
     machine: Machine | None = None
 
 
-Look = Callable[[Context], Iterable[Finding]]
+Look = Callable[[Context], Iterable[ReadinessFinding]]
 
 
 def by_function(sites: Iterable[Site]) -> Iterator[list[Site]]:
@@ -67,7 +67,7 @@ def found_at(
     *,
     severity: Severity | None = None,
     study: str = "",
-) -> Finding:
+) -> ReadinessFinding:
     """A finding at sites of one function, as `by_function` has them: the first is shown."""
     first = sites[0]
     return BY_ID[rule].at(

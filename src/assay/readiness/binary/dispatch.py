@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
 from assay.readiness.census import Image
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.rules_binary import BY_ID
 
 CLASSES = (
@@ -17,7 +17,7 @@ CLASSES = (
 """A class, its counts on x86-64, its counts on aarch64, and the study that would measure it."""
 
 
-def _unreachable(at: Context) -> Iterator[Finding]:
+def _unreachable(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     for sites in by_function(image.of("unreachable")):
         classes = sorted({str(c) for s in sites for c in s.facts.get("classes", ())})
@@ -40,7 +40,7 @@ def _is_unreachable(image: Image, keys: tuple[str, ...]) -> bool:
     )
 
 
-def _absent(at: Context) -> Iterator[Finding]:
+def _absent(at: Context) -> Iterator[ReadinessFinding]:
     image, twin = at.image, at.twin
     if image.is_linked:
         yield from _tables_only(image)
@@ -64,7 +64,7 @@ def _absent(at: Context) -> Iterator[Finding]:
         )
 
 
-def _tables_only(image: Image) -> Iterator[Finding]:
+def _tables_only(image: Image) -> Iterator[ReadinessFinding]:
     """A table of CRC32C, and not one instruction that would replace it."""
     if "crc32c" not in image.tables:
         return
@@ -80,7 +80,7 @@ def _tables_only(image: Image) -> Iterator[Finding]:
         return  # B10 has said so
 
 
-def _chosen(at: Context) -> Iterator[Finding]:
+def _chosen(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     bits: dict[str, None] = {}
     asked = image.of("hwcap")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.rules_binary import BY_ID
 
 LARGEST_PAGE = 65536
 
 
-def _pages(at: Context) -> Iterator[Finding]:
+def _pages(at: Context) -> Iterator[ReadinessFinding]:
     image, machine = at.image, at.machine
     if not image.is_arm or not image.is_linked:
         return
@@ -38,7 +38,7 @@ def _pages(at: Context) -> Iterator[Finding]:
         yield BY_ID["B14"].at(image.shown, told, severity=severity, key=f"pages {name}")
 
 
-def _barriers(at: Context) -> Iterator[Finding]:
+def _barriers(at: Context) -> Iterator[ReadinessFinding]:
     heavy = [s for s in at.image.of("barrier-in-loop") if _is_system(str(s.facts.get("what")))]
     for sites in by_function(heavy):
         what = sorted({str(s.facts.get("what")) for s in sites})
@@ -54,7 +54,7 @@ def _is_system(what: str) -> bool:
     return what.startswith("dsb") or what in ("dmb", "dmb sy")
 
 
-def _padding(at: Context) -> Iterator[Finding]:
+def _padding(at: Context) -> Iterator[ReadinessFinding]:
     image, machine = at.image, at.machine
     aligned = {
         name: int(size) for name, size in (image.facts.get("section_align") or {}).items() if size
@@ -71,7 +71,7 @@ def _padding(at: Context) -> Iterator[Finding]:
     )
 
 
-def _newer(at: Context) -> Iterator[Finding]:
+def _newer(at: Context) -> Iterator[ReadinessFinding]:
     image, machine = at.image, at.machine
     if not image.is_arm or not image.is_linked:
         return
@@ -88,7 +88,7 @@ def _newer(at: Context) -> Iterator[Finding]:
         yield BY_ID["B17"].at(image.shown, "; ".join(told), key="newer")
 
 
-def _timer(at: Context) -> Iterator[Finding]:
+def _timer(at: Context) -> Iterator[ReadinessFinding]:
     sites = at.image.of("timer")
     total = sum(int(s.facts.get("count", 1)) for s in sites)
     if total:
@@ -103,7 +103,7 @@ def _timer(at: Context) -> Iterator[Finding]:
         )
 
 
-def _hardening(at: Context) -> Iterator[Finding]:
+def _hardening(at: Context) -> Iterator[ReadinessFinding]:
     marks = [name for name in ("bti", "pac") if at.image.facts.get(name)]
     if marks:
         counted = at.image.facts.get("more") or {}

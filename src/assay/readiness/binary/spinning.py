@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
 from assay.readiness.census import HINTS, Site
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.rules_binary import BY_ID
 
 _WAITS = {
@@ -37,7 +37,7 @@ def _steps(site: Site) -> bool:
     return any(_STEP.search(line) for line in site.listing)
 
 
-def _no_hint(at: Context) -> Iterator[Finding]:
+def _no_hint(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     bare = [s for s in image.of("spin-loop") if s.facts.get("hint", "none") in ("none", None)]
     for sites in by_function(bare):
@@ -57,7 +57,7 @@ def _no_hint(at: Context) -> Iterator[Finding]:
         )
 
 
-def _bare_delay(at: Context) -> Iterator[Finding]:
+def _bare_delay(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     for near in (True, False):
         delays = [s for s in image.of("delay-loop") if bool(s.facts.get("near_atomic")) is near]
@@ -75,7 +75,7 @@ def _bare_delay(at: Context) -> Iterator[Finding]:
             )
 
 
-def _weak_hint(at: Context) -> Iterator[Finding]:
+def _weak_hint(at: Context) -> Iterator[ReadinessFinding]:
     weak = [s for s in at.image.of("spin-loop") if s.facts.get("hint") == "yield"]
     for sites in by_function(weak):
         yield found_at(
@@ -86,7 +86,7 @@ def _weak_hint(at: Context) -> Iterator[Finding]:
         )
 
 
-def _dropped(at: Context) -> Iterator[Finding]:
+def _dropped(at: Context) -> Iterator[ReadinessFinding]:
     image, twin = at.image, at.twin
     if twin is None or not image.is_arm or twin.arch != "x86_64":
         return
@@ -115,7 +115,7 @@ def _dropped(at: Context) -> Iterator[Finding]:
         )
 
 
-def _by_way_of_a_call(at: Context) -> Iterator[Finding]:
+def _by_way_of_a_call(at: Context) -> Iterator[ReadinessFinding]:
     for sites in by_function(at.image.of("hint-outside-loop")):
         what = sorted({str(s.facts.get("hint", "?")) for s in sites})
         yield found_at(

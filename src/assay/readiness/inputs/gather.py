@@ -13,7 +13,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay.core.errors import InputError
-from assay.readiness.inputs.items import Binary, Inputs, Refused, SourceFile, SourceTree, printable
+from assay.readiness.inputs.items import (
+    Binary,
+    Inputs,
+    RefusedInput,
+    SourceFile,
+    SourceTree,
+    printable,
+)
 from assay.readiness.inputs.kinds import HEAD_BYTES, PACKAGES, kind_of, language
 from assay.readiness.inputs.streams import CHUNK, Budget, Readable, Refusal
 
@@ -65,7 +72,7 @@ class _Gathering:
 
     def refuse(self, shown: str, why: str) -> None:
         """Say that something is not inspected."""
-        self.inputs.refused.append(Refused(printable(shown), why))
+        self.inputs.refused.append(RefusedInput(printable(shown), why))
 
     def folder(self, top: Path) -> None:
         """Everything below a folder that may be inspected; the rest is passed over."""

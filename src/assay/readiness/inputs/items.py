@@ -39,7 +39,7 @@ class SourceTree:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedInput:
     """What is not inspected, and why."""
 
     shown: str
@@ -52,7 +52,7 @@ class Inputs:
 
     binaries: list[Binary] = field(default_factory=list)
     trees: list[SourceTree] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedInput] = field(default_factory=list)
 
 
 def printable(text: str) -> str:

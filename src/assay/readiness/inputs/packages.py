@@ -18,7 +18,7 @@ from assay.readiness.inputs.kinds import HEAD_BYTES, is_tar, kind_of
 from assay.readiness.inputs.streams import (
     CHUNK,
     Budget,
-    Counted,
+    BudgetedStream,
     Readable,
     Refusal,
     Window,
@@ -60,7 +60,7 @@ def _tar(path: Path, kind: str, budget: Budget) -> Iterator[Member]:
 def _tar_of(kind: str, file: IO[bytes], length: int, budget: Budget) -> Iterator[Member]:
     with (
         unpacked(kind, file, length) as stream,
-        tarfile.open(fileobj=Counted(stream, budget), mode="r|") as archive,  # type: ignore[call-overload]
+        tarfile.open(fileobj=BudgetedStream(stream, budget), mode="r|") as archive,  # type: ignore[call-overload]
     ):
         for member in archive:
             budget.member()
@@ -97,7 +97,7 @@ def _zip(path: Path, budget: Budget) -> Iterator[Member]:
             budget.member()
             if info.filename and not info.filename.endswith("/"):
                 with archive.open(info) as content:
-                    yield info.filename, Counted(content, budget)
+                    yield info.filename, BudgetedStream(content, budget)
 
 
 _RPM_LEAD, _RPM_INTRO = 96, b"\x8e\xad\xe8"
@@ -114,7 +114,7 @@ def _rpm(path: Path, budget: Budget) -> Iterator[Member]:
         kind = kind_of(file.read(HEAD_BYTES), "")
         file.seek(here)
         with unpacked(kind, file, path.stat().st_size - here) as stream:
-            yield from _cpio(Counted(stream, budget), budget)
+            yield from _cpio(BudgetedStream(stream, budget), budget)
 
 
 def _skip_rpm_header(file: IO[bytes]) -> None:

@@ -52,7 +52,7 @@ class Budget:
 
 
 @dataclass
-class Counted:
+class BudgetedStream:
     """A stream of which each byte counts."""
 
     inner: Readable

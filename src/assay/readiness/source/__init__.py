@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.readiness.finding import Finding, in_order
+from assay.readiness.finding import ReadinessFinding, in_order
 from assay.readiness.machine import Machine
 from assay.readiness.source import builds, checks, literals, orders, pauses, vectors
 from assay.readiness.source.context import Look
@@ -18,7 +18,7 @@ LOOKS: dict[str, Look] = {
 }
 
 
-def judge(project: Project, machine: Machine | None = None) -> list[Finding]:
+def judge(project: Project, machine: Machine | None = None) -> list[ReadinessFinding]:
     """All that is found in a tree, the gravest first. Paths are relative to the tree."""
     return in_order(finding for rule in sorted(LOOKS) for finding in LOOKS[rule](project, machine))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.literals import page_severity
@@ -39,7 +39,7 @@ _JEMALLOC = re.compile(
 )
 
 
-def _flags(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _flags(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     has_arm = any(_ARM_FLAG.search(f.text.bare) for f in project.builds)
     for file in project.builds:
@@ -81,7 +81,7 @@ def _flags(project: Project, machine: Machine | None) -> Iterator[Finding]:
                 )
 
 
-def _architectures(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _architectures(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """Tests of the processor that name x86-64 and, in the whole file, never aarch64."""
     del machine
     for file in project.builds:
@@ -99,7 +99,7 @@ def _until_end(text: str, start: int) -> str:
     return re.split(r"\bendif\s*\(", text[start : start + 2000], maxsplit=1, flags=re.IGNORECASE)[0]
 
 
-def _unnamed(file: File, offset: int, test: str, after: str) -> Iterator[Finding]:
+def _unnamed(file: File, offset: int, test: str, after: str) -> Iterator[ReadinessFinding]:
     """A test that refuses what it does not name, or gives flags to what it does."""
     otherwise = re.split(r"(?i:\belse\s*\()|\*\s*\)", after, maxsplit=1)
     refuses = len(otherwise) > 1 and bool(_REFUSES.search(otherwise[1][:300]))
@@ -114,7 +114,7 @@ def _unnamed(file: File, offset: int, test: str, after: str) -> Iterator[Finding
         )
 
 
-def _jemalloc(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _jemalloc(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     severity, told = page_severity(machine)
     for file in project.builds:
         if "jemalloc" not in file.text.bare or not file.is_judged:

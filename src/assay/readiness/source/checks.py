@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.directives import Branch
@@ -74,7 +74,7 @@ def _slips(a: str, b: str) -> int:
     return 1 if exchanged or changed or rest_a[1:] == rest_b or rest_a == rest_b[1:] else 2
 
 
-def _impossible(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _impossible(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     for file in project.builds:
         if file.is_judged:
@@ -88,7 +88,7 @@ def _is_own(project: Project, header: str) -> bool:
     return any(f.name == header or f.name.endswith("/" + header) for f in project.sources)
 
 
-def _symbols(project: Project, file: File) -> Iterator[Finding]:
+def _symbols(project: Project, file: File) -> Iterator[ReadinessFinding]:
     for match in _SYMBOL_CHECK.finditer(file.text.bare):
         symbol, headers, variable = match[1], match[2].split(";"), match[3]
         right = SYMBOLS.get(symbol)
@@ -103,7 +103,7 @@ def _symbols(project: Project, file: File) -> Iterator[Finding]:
             )
 
 
-def _unknown_headers(project: Project, file: File) -> Iterator[Finding]:
+def _unknown_headers(project: Project, file: File) -> Iterator[ReadinessFinding]:
     for match in _HEADER_CHECK.finditer(file.text.bare):
         for header in (match[1] or match[3] or "").replace("\\\n", " ").split():
             meant = near(header) if header.endswith(".h") else ""
@@ -118,7 +118,7 @@ def _unknown_headers(project: Project, file: File) -> Iterator[Finding]:
                 )
 
 
-def _never_defined(project: Project, file: File) -> Iterator[Finding]:
+def _never_defined(project: Project, file: File) -> Iterator[ReadinessFinding]:
     """Code for aarch64 behind a macro of this project's that nothing defines."""
     for group in file.seen.groups:
         for branch in group.branches:

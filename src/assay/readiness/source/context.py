@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.machine import Machine
 from assay.readiness.rules_source import BY_ID
 from assay.readiness.source.project import File, Project
 from assay.readiness.source.shapes import squeezed
 
-Look = Callable[[Project, Machine | None], Iterable[Finding]]
+Look = Callable[[Project, Machine | None], Iterable[ReadinessFinding]]
 EXCERPT_LINES = 3
 
 
@@ -24,7 +24,7 @@ def at(
     function: str = "",
     study: str = "",
     reason: str = "",
-) -> Finding:
+) -> ReadinessFinding:
     """A finding at a line; without words of its own it shows the line."""
     shown = squeezed(file.text.line(line))
     return BY_ID[rule].at(

@@ -47,7 +47,7 @@ class Branch:
     last_line: int
     x86: int
     arm: int
-    group: Group
+    group: Conditional
 
     @property
     def first_line(self) -> int:
@@ -56,7 +56,7 @@ class Branch:
 
 
 @dataclass
-class Group:
+class Conditional:
     """An #if with all its branches."""
 
     branches: list[Branch] = field(default_factory=list)
@@ -85,12 +85,12 @@ class Include:
 
 
 @dataclass
-class Seen:
+class Visibility:
     """What the directives of a file say."""
 
     x86: bytearray
     arm: bytearray
-    groups: list[Group]
+    groups: list[Conditional]
     definitions: list[Definition]
     includes: list[Include]
     errors: list[int]
@@ -100,7 +100,7 @@ class Seen:
 class _Open:
     """An #if that is not over: its parents' worlds, and whether a branch was taken before."""
 
-    group: Group
+    group: Conditional
     outer: tuple[int, int]
     taken: list[int]
     here: tuple[int, int]
@@ -142,7 +142,7 @@ class _Walk:
         self._here = whole
         self._from = 1
         size = lines + 2
-        self.seen = Seen(bytearray(size), bytearray(size), [], [], [], [])
+        self.seen = Visibility(bytearray(size), bytearray(size), [], [], [], [])
 
     def _fill(self, until: int) -> None:
         """The worlds of the lines before `until`."""
@@ -152,7 +152,7 @@ class _Walk:
             self.seen.arm[self._from : until] = bytes([self._here[1]]) * count
             self._from = until
 
-    def run(self, found: list[Directive], guard: int | None) -> Seen:
+    def run(self, found: list[Directive], guard: int | None) -> Visibility:
         for directive in found:
             name = directive.name
             if name in ("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"):
@@ -175,7 +175,7 @@ class _Walk:
         if directive.name in ("if", "ifdef", "ifndef"):
             if len(self._open) < MOST_OPEN:
                 values = (YES, YES) if is_guard else self._values(directive)
-                group = Group()
+                group = Conditional()
                 self.seen.groups.append(group)
                 self._open.append(_Open(group, self._here, [NO, NO], self._here))
                 self._branch(directive, values)
@@ -245,6 +245,6 @@ class _Walk:
 
 def look(
     found: list[Directive], lines: int, worlds: tuple[Macros, Macros], whole: tuple[int, int]
-) -> Seen:
+) -> Visibility:
     """What the directives say, where the file as a whole is compiled in worlds `whole`."""
     return _Walk(lines, worlds, whole).run(found, guard_of(found))

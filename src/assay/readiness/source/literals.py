@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.project import Project
@@ -35,7 +35,7 @@ _SIGILL = re.compile(r"\b(?:signal|sigaction|pqsignal|sigaddset)\s*\([^;]*?\bSIG
 _JUMPS = re.compile(r"\b(?:sig)?longjmp\b")
 
 
-def _alignments(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _alignments(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     line = machine.line_bytes if machine else None
     severity: Severity = "S3" if line not in (None, 64) else "I"
     told = f"; the host's lines have {line} bytes" if severity == "S3" else ""
@@ -50,7 +50,7 @@ def _alignments(project: Project, machine: Machine | None) -> Iterator[Finding]:
                 yield at("S07", file, d.line, f"{d.name} is 64{told}", severity=severity)
 
 
-def _interference(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _interference(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     for file in project.judged:
         if "hardware_destructive" in file.text.bare:
@@ -60,7 +60,7 @@ def _interference(project: Project, machine: Machine | None) -> Iterator[Finding
                     yield at("S08", file, line, function=file.function(match.start()))
 
 
-def _line_size(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _line_size(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     for file in project.judged:
         if "_SC_LEVEL1_DCACHE_LINESIZE" not in file.text.bare:
@@ -72,7 +72,7 @@ def _line_size(project: Project, machine: Machine | None) -> Iterator[Finding]:
                 yield at("S12", file, line, function=file.function(match.start()))
 
 
-def _signs(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _signs(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """char c; ... (c = getc(f)) != EOF, where c is a char in the same function."""
     del machine
     for file in project.judged:
@@ -93,7 +93,7 @@ def _signs(project: Project, machine: Machine | None) -> Iterator[Finding]:
                 yield at("S13", file, file.text.line_of(match.start()), function=span.name)
 
 
-def _pages(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _pages(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     severity, told = page_severity(machine)
     for file in project.judged:
         for d in file.seen.definitions:
@@ -125,7 +125,7 @@ def page_severity(machine: Machine | None) -> tuple[Severity, str]:
     return "S1", f"; the host has pages of {machine.page_bytes:,}"
 
 
-def _probing(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _probing(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """A handler that jumps back: it does not report a crash, it tries an instruction."""
     del machine
     for file in project.judged:

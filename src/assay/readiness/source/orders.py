@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.project import File, Project
@@ -34,7 +34,7 @@ def _volatile_types(project: Project) -> set[str]:
     return found
 
 
-def _plain_stores(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _plain_stores(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """A lock that is taken by compare-and-swap, and given back by an assignment."""
     del machine
     types = _volatile_types(project)
@@ -54,7 +54,7 @@ def _plain_stores(project: Project, machine: Machine | None) -> Iterator[Finding
             yield from _stores(file, names)
 
 
-def _unlock_macros(file: File, taken: set[str]) -> Iterator[Finding]:
+def _unlock_macros(file: File, taken: set[str]) -> Iterator[ReadinessFinding]:
     """#define unlock(lock) *(lock) = 0, beside a trylock that is a compare-and-swap."""
     for d in file.seen.definitions:
         if d.arguments is None or d.arm == NO or BARRIER.search(d.body.replace(d.name, "")):
@@ -70,7 +70,7 @@ def _unlock_macros(file: File, taken: set[str]) -> Iterator[Finding]:
             )
 
 
-def _stores(file: File, names: set[str]) -> Iterator[Finding]:
+def _stores(file: File, names: set[str]) -> Iterator[ReadinessFinding]:
     code = file.text.code
     for match in file.matches(_STORE):
         name = match[2] or match[3]
@@ -102,7 +102,7 @@ def _stores(file: File, names: set[str]) -> Iterator[Finding]:
         )
 
 
-def _legacy(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _legacy(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """Once for each file: the builtins that it uses."""
     del machine
     for file in project.judged:

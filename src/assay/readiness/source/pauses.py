@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import Finding, Severity
+from assay.readiness.finding import ReadinessFinding, Severity
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.directives import Definition
@@ -27,13 +27,13 @@ def _study(name: str) -> str:
     return next((study for prefix, study in _SERVERS.items() if name.startswith(prefix)), "")
 
 
-def _dropped(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _dropped(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     yield from _macros(project)
     yield from _functions(project)
 
 
-def _macros(project: Project) -> Iterator[Finding]:
+def _macros(project: Project) -> Iterator[ReadinessFinding]:
     named: dict[str, list[tuple[File, Definition]]] = {}
     alone = [(f, d) for f in project.sources for d in _of_one_world(f)]
     for file in project.sources:
@@ -89,7 +89,7 @@ def _empty_on_arm(
             yield file, definition, elsewhere
 
 
-def _functions(project: Project) -> Iterator[Finding]:
+def _functions(project: Project) -> Iterator[ReadinessFinding]:
     for file in project.judged:
         if not _pauses(file):
             continue
@@ -112,7 +112,7 @@ def _both(file: File) -> Iterator[tuple[int, int, str, int]]:
 
 def _emptied(
     project: Project, file: File, span: tuple[int, int, str, int], x86: str, arm: str
-) -> Iterator[Finding]:
+) -> Iterator[ReadinessFinding]:
     """A function whose pause is gone on aarch64, and with it all that it did, or a loop's."""
     start, end, name, body = span
     rest = arm[body + 1 : end - 1].strip()
@@ -147,7 +147,7 @@ def _has_loop_around(text: str, offset: int, start: int) -> bool:
 
 def _finding(
     project: Project, name: str, file: File, line: int, elsewhere: str, body: str
-) -> Finding:
+) -> ReadinessFinding:
     calls = called_in_loops(project, name)
     what = f"is {squeezed(body)}" if body.strip() else "is empty"
     severity: Severity = "S2" if calls else "S3"
@@ -199,7 +199,7 @@ _RUST_EMPTY = re.compile(
 _GO_EMPTY = re.compile(r"\bfor\b[^{};]*\batomic\.\w+\([^{};]*\{\s*\}")
 
 
-def _weak(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _weak(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     for file in project.judged:
         if "yield" not in file.text.bare:

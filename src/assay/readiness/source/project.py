@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from assay.readiness.inputs.items import SourceFile, SourceTree
 from assay.readiness.inputs.kinds import language
-from assay.readiness.source.directives import Branch, Directive, Seen, directives, look
+from assay.readiness.source.directives import Branch, Directive, Visibility, directives, look
 from assay.readiness.source.structure import Structure
 from assay.readiness.source.text import Text, blank
 from assay.readiness.source.tristate import ABSENT, MAYBE, NO, YES
@@ -59,7 +59,7 @@ class File:
         self.text = Text(raw, self.language)
         self.directives: list[Directive] = directives(self.text) if self.language == "c" else []
         self.whole = (YES, YES)
-        self.seen = Seen(bytearray(0), bytearray(0), [], [], [], [])
+        self.seen = Visibility(bytearray(0), bytearray(0), [], [], [], [])
 
     @property
     def is_header(self) -> bool:

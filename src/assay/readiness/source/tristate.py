@@ -58,7 +58,7 @@ def is_defined(name: str, macros: Macros) -> int:
 def condition(text: str, macros: Macros) -> int:
     """The value of the expression of an #if; MAYBE for one that cannot be read."""
     try:
-        value = _Reader(text, macros, 0).expression()
+        value = _ConditionReader(text, macros, 0).expression()
     except _UnreadableError:
         return MAYBE
     return MAYBE if value is None else int(value != 0)
@@ -68,7 +68,7 @@ class _UnreadableError(Exception):
     """Not an expression, or too deep."""
 
 
-class _Reader:
+class _ConditionReader:
     """A recursive descent over the tokens of one expression."""
 
     def __init__(self, text: str, macros: Macros, depth: int) -> None:
@@ -167,7 +167,7 @@ class _Reader:
         if not isinstance(value, str) or not value.strip():
             return None
         try:
-            return _Reader(value, self._macros, self._depth + 20).expression()
+            return _ConditionReader(value, self._macros, self._depth + 20).expression()
         except _UnreadableError:
             return None
 

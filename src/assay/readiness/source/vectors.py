@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from assay.readiness.finding import Finding
+from assay.readiness.finding import ReadinessFinding
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
-from assay.readiness.source.directives import Branch, Group
+from assay.readiness.source.directives import Branch, Conditional
 from assay.readiness.source.project import File, Project, worlds_by_name
 from assay.readiness.source.shapes import (
     ARM_HEADER,
@@ -38,7 +38,7 @@ _MNEMONIC = re.compile(
 )
 
 
-def _headers(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _headers(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """Headers of x86's vector extensions that aarch64 includes, or code that it goes without."""
     del machine
     for file in project.judged:
@@ -103,7 +103,7 @@ def _text_of(file: File, branch: Branch) -> str:
     return file.text.bare[start : file.text.start_of(branch.last_line + 1)]
 
 
-def _generic(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _generic(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """An #if with a fast branch that is x86-64's, and an #else that is all that aarch64 gets."""
     del machine
     for file in project.judged:
@@ -137,7 +137,7 @@ def _named(text: str) -> str:
     return found[1] if found else ""
 
 
-def _fast_and_rest(group: Group) -> tuple[Branch, Branch] | None:
+def _fast_and_rest(group: Conditional) -> tuple[Branch, Branch] | None:
     """The first branch that x86-64 gets and aarch64 not, and the #else that aarch64 gets."""
     rest = group.branches[-1]
     if rest.directive.name != "else" or rest.arm == NO:
@@ -150,7 +150,7 @@ def _fast_and_rest(group: Group) -> tuple[Branch, Branch] | None:
     return None
 
 
-def _assembly(project: Project, machine: Machine | None) -> Iterator[Finding]:
+def _assembly(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """Assembly of x86 in lines that aarch64 compiles."""
     del machine
     for file in project.judged:

@@ -30,7 +30,7 @@ QUANTILES = {
     "latency_p99": 99.0,
     "latency_p999": 99.9,
 }
-WINDOW_BEGINS = native.Phase(name="measure")
+WINDOW_BEGINS = native.RunPhase(name="measure")
 ROOM, INDEX_BYTES, LEAST_BYTES, MAPPINGS = 1.5, 64, 64 << 20, 1
 """What rows, their index and all else take in memory, and mappings beside one for each thread, each
 of which ends with a part of a page: rather too much."""
@@ -112,13 +112,13 @@ class EmbeddedServer:
         self._watched = tuple(launch.env)
         self._parameters = launch.parameters
         self._ready: native.Ready | None = None
-        self._result: native.Result | None = None
+        self._result: native.RunResult | None = None
         self._process: dict[str, Any] = {}
 
     def read_back(self) -> Mapping[str, Any]:
         while self._ready is None:
             message = next(self._messages, None)
-            if message is None or isinstance(message, native.Result):
+            if message is None or isinstance(message, native.RunResult):
                 raise RunError("the server ended before it was ready")
             if isinstance(message, native.Ready):
                 self._ready = message
@@ -131,20 +131,20 @@ class EmbeddedServer:
 
     def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         self.read_back()
-        intervals: list[native.Interval] = []
+        intervals: list[native.WindowInterval] = []
         health: native.Health | None = None
         for message in self._messages:
             if message == WINDOW_BEGINS:
                 on_begin()
                 if self._looks:
                     self._placement = placement(self._session.process.pid, "server")
-            elif isinstance(message, native.Interval):
+            elif isinstance(message, native.WindowInterval):
                 intervals.append(message)
                 spent = (message.start_ms + message.length_ms) / 1000
                 on_interval(sum(i.operations for i in intervals), spent)
             elif isinstance(message, native.Health):
                 health = message
-            elif isinstance(message, native.Result):
+            elif isinstance(message, native.RunResult):
                 self._result = message
         if self._result is None or health is None:
             raise RunError("the server ended without a result")
@@ -207,9 +207,9 @@ def _census(path: str, sha256: str, addresses: tuple[str, ...]) -> dict[str, dic
 
 
 def _measured(
-    result: native.Result,
+    result: native.RunResult,
     health: native.Health,
-    intervals: list[native.Interval],
+    intervals: list[native.WindowInterval],
     manifest: Mapping[str, Any],
     buffer_bytes: int,
 ) -> Measured:
@@ -229,7 +229,7 @@ def _measured(
     )
 
 
-def _metrics(result: native.Result, manifest: Mapping[str, Any]) -> dict[str, float]:
+def _metrics(result: native.RunResult, manifest: Mapping[str, Any]) -> dict[str, float]:
     """Every metric of a run; one that has no value (no operation) is left out."""
     operations = result.operations
     cpu_s = sum(t.cpu_s for t in result.threads)
@@ -261,7 +261,7 @@ def latencies(encoded: str) -> dict[str, float]:
     }
 
 
-def _contention(result: native.Result, cpu_s: float) -> dict[str, float]:
+def _contention(result: native.RunResult, cpu_s: float) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, lock in result.contention.items():
         found[f"contention.{name}"] = lock.waits / lock.grabs if lock.grabs else 0.0
@@ -271,13 +271,13 @@ def _contention(result: native.Result, cpu_s: float) -> dict[str, float]:
     return found
 
 
-def _counts(result: native.Result) -> dict[str, int]:
+def _counts(result: native.RunResult) -> dict[str, int]:
     """Look-ups by cache, and whatever else the server counted by name."""
     return {f"lookups.{name}": n for name, n in result.lookups.items()} | result.counters
 
 
 def _counters(
-    result: native.Result, manifest: Mapping[str, Any], buffer_bytes: int
+    result: native.RunResult, manifest: Mapping[str, Any], buffer_bytes: int
 ) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, lock in result.contention.items():

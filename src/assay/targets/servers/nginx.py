@@ -315,7 +315,7 @@ def _upstreams(
     session = native.Session("serve", request, before=before)
     try:
         first = next(session.messages())
-        if not isinstance(first, native.Serving):
+        if not isinstance(first, native.FixtureServers):
             raise RunError("assayer serve did not say where it listens")
         yield [first.pid], first.ports
     finally:

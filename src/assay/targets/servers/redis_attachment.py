@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay import native
-from assay.core.address import Target
+from assay.core.address import ServerAddress
 from assay.core.errors import AssayError, InputError, RunError
 from assay.targets.servers.framework.attachment import Asks
 
@@ -54,10 +54,10 @@ class AttachedRedis:
     def lines(self, values: Mapping[str, str]) -> str:
         return "".join(f"{name} {_quoted(value)}\n" for name, value in values.items())
 
-    def database(self, target: Target, name: str) -> Target:
+    def database(self, target: ServerAddress, name: str) -> ServerAddress:
         return target
 
-    def has_data(self, target: Target, name: str) -> bool:
+    def has_data(self, target: ServerAddress, name: str) -> bool:
         """It may be anybody's database: one with other data in it is not touched."""
         held, size = native.ask_server(target.request(), [f"GET {MARK}", "DBSIZE"])
         mark = held[0][0] if held and held[0] else None
@@ -73,5 +73,5 @@ class AttachedRedis:
         native.ask_server(target.request(), [f"SET {MARK} {NOT_LOADED}"])
         return False
 
-    def keep_data(self, target: Target, name: str) -> None:
+    def keep_data(self, target: ServerAddress, name: str) -> None:
         native.ask_server(target.request(), [f"SET {MARK} {name}"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from assay import native
-from assay.core.address import Target
+from assay.core.address import ServerAddress
 from assay.core.errors import RunError
 from assay.targets.servers.framework.attachment import Asks
 
@@ -32,10 +32,10 @@ class _OwnDatabase:
     exists: str
     has_mark: str
 
-    def database(self, target: Target, name: str) -> Target:
+    def database(self, target: ServerAddress, name: str) -> ServerAddress:
         return replace(target, database=name)
 
-    def has_data(self, target: Target, name: str) -> bool:
+    def has_data(self, target: ServerAddress, name: str) -> bool:
         (there,) = native.ask_server(target.request(), [self.exists.format(name=name)])
         own = self.database(target, name)
         if there:
@@ -46,7 +46,7 @@ class _OwnDatabase:
         native.ask_server(target.request(), [f"CREATE DATABASE {name}"])
         return False
 
-    def keep_data(self, target: Target, name: str) -> None:
+    def keep_data(self, target: ServerAddress, name: str) -> None:
         own = self.database(target, name)
         native.ask_server(own.request(), [f"CREATE TABLE {MARK} (id INT)"])
 

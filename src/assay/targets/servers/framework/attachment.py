@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay import native
-from assay.core.address import PASSWORD_VARIABLE, Target, parse_url
+from assay.core.address import PASSWORD_VARIABLE, ServerAddress, parse_url
 from assay.core.errors import AssayError, InputError, MissingError, RunError
 from assay.core.parameters import Parameter, by_name
 
@@ -33,7 +33,7 @@ PATIENCE_S = 60.0
 LOOPBACK = ("localhost", "::1")
 
 
-class Address(Parameter):
+class AddressParameter(Parameter):
     """Where a server is, without a password: a study is read by others."""
 
     def read(self, value: object) -> Any:
@@ -54,7 +54,9 @@ class Address(Parameter):
 
 ATTACH = by_name(
     (
-        Address("attach", "any", "the address of a server that already runs, without a password"),
+        AddressParameter(
+            "attach", "any", "the address of a server that already runs, without a password"
+        ),
         Parameter("password_file", "any", "a file that holds the password of an attached server"),
         Parameter("restart", "words", "a command that restarts an attached server"),
         Parameter("settings_file", "any", "a file that an attached server reads at its start"),
@@ -93,16 +95,16 @@ class Attachable(Protocol):
         """The contents of a file with settings of its start."""
         ...
 
-    def database(self, target: Target, name: str) -> Target:
+    def database(self, target: ServerAddress, name: str) -> ServerAddress:
         """Where the data set of this name is."""
         ...
 
-    def has_data(self, target: Target, name: str) -> bool:
+    def has_data(self, target: ServerAddress, name: str) -> bool:
         """Whether the data set of this name is there whole; what is there of it in part is
         removed. InputError where its place is taken by something else."""
         ...
 
-    def keep_data(self, target: Target, name: str) -> None:
+    def keep_data(self, target: ServerAddress, name: str) -> None:
         """Notes that the data set is whole."""
         ...
 
@@ -111,7 +113,7 @@ class Attachable(Protocol):
 class Attachment:
     """An attached server, as a study says it."""
 
-    target: Target
+    target: ServerAddress
     restart: tuple[str, ...] = ()
     settings_file: Path | None = None
     reset: tuple[str, ...] = ()

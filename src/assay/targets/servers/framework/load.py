@@ -10,7 +10,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from assay import native
-from assay.core.address import Target, parse_url
+from assay.core.address import ServerAddress, parse_url
 from assay.core.parameters import Parameter, by_name
 from assay.targets.base import Launch, Measured
 from assay.targets.native.embedded import latencies
@@ -68,7 +68,7 @@ def load_request(
     place: Place,
     pid: int | None = None,
     beside: Sequence[int] = (),
-    target: Target | None = None,
+    target: ServerAddress | None = None,
 ) -> dict[str, Any]:
     """The request of a run; `target` is where the load goes, by default to the adapter's place."""
     target = target or parse_url(adapter.url(place), {})
@@ -104,9 +104,9 @@ def _nested(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measured(
-    result: native.Result,
+    result: native.RunResult,
     health: native.Health,
-    intervals: Sequence[native.Interval],
+    intervals: Sequence[native.WindowInterval],
     counted: Mapping[str, float],
     times: Mapping[str, float],
     waits: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
@@ -152,7 +152,7 @@ def _usage(server: native.ServerUsage | None) -> dict[str, float]:
     return {f"server.{name}": getattr(server, name) for name in names}
 
 
-def _metrics(result: native.Result) -> dict[str, float]:
+def _metrics(result: native.RunResult) -> dict[str, float]:
     """Every metric of a run; one that has no value (no operation) is left out."""
     operations, server = result.operations, result.server
     found = {"throughput": operations / result.window_s} if result.window_s else {}
@@ -169,12 +169,12 @@ def _metrics(result: native.Result) -> dict[str, float]:
     return found | latencies(result.histogram) | _geomean(result)
 
 
-def unanswered(result: native.Result) -> list[str]:
+def unanswered(result: native.RunResult) -> list[str]:
     """Kinds of request that the window answered none of."""
     return [name for name, kind in result.by_kind.items() if not kind.operations]
 
 
-def _geomean(result: native.Result) -> dict[str, float]:
+def _geomean(result: native.RunResult) -> dict[str, float]:
     """The geometric mean of each kind's median; of some kinds only, it would be another metric."""
     if not result.by_kind or unanswered(result):
         return {}

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from assay import native
-from assay.core.address import Target, parse_url
+from assay.core.address import ServerAddress, parse_url
 from assay.core.cache import no_room
 from assay.core.digest import contents_digest
 from assay.core.errors import AssayError, InputError, MissingError, RunError
@@ -49,7 +49,9 @@ def _build_id(pid: int, sha256: str) -> str | None:
 class Asking:
     """Asks one server, whatever protocol it speaks."""
 
-    def __init__(self, place: Place, target: Target, pid: int, before: Sequence[str] = ()) -> None:
+    def __init__(
+        self, place: Place, target: ServerAddress, pid: int, before: Sequence[str] = ()
+    ) -> None:
         self.place, self.pid, self._before = place, pid, before
         self._target = target.request()
 
@@ -69,7 +71,7 @@ class Serving(Protocol):
     facts: Mapping[str, Any]
     """What a bundle says of it, beside what it reports."""
     place: Place
-    target: Target
+    target: ServerAddress
     folder: Path | None
     process: Any
     beside: Sequence[int]
@@ -294,25 +296,25 @@ class ServerRun:
         started, before, done = self._started, {}, 0
         around, raised = self._launch.around, {}
         watch: Watch | None = None
-        intervals: list[native.Interval] = []
+        intervals: list[native.WindowInterval] = []
         health = result = None
         try:
             for message in session.messages():
                 match message:
-                    case native.Phase(name="measure"):
+                    case native.RunPhase(name="measure"):
                         on_begin()
                         before = started.adapter.counters(started.ask)
                         watch = started.adapter.watch(started.place, started.settings)
                         self._look_around(session.process.pid)
                         raised = packets() if around.counts_packets else {}
-                    case native.Interval():
+                    case native.WindowInterval():
                         self._require_sound(message)
                         intervals.append(message)
                         done += message.operations
                         on_interval(done, (message.start_ms + message.length_ms) / 1000)
                     case native.Health():
                         health = message
-                    case native.Result():
+                    case native.RunResult():
                         result, last = message, packets() if raised else {}
         except (MissingError, InputError, RunError) as error:
             raise self._failed(error.message) from error
@@ -344,7 +346,7 @@ class ServerRun:
             self._placement = placement(client, "client")
             self._placement |= {} if pid is None else placement(pid, "server")
 
-    def _require_sound(self, interval: native.Interval) -> None:
+    def _require_sound(self, interval: native.WindowInterval) -> None:
         """RunError where it makes no sense to go on to the window's end."""
         if interval.errors and self._is_full():
             raise RunError(f"{interval.errors} operations failed")

@@ -102,22 +102,22 @@ class StoreRun:
 
     def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         self.read_back()
-        intervals: list[native.Interval] = []
+        intervals: list[native.WindowInterval] = []
         health = result = None
         done = 0
         for message in self._messages:
             match message:
-                case native.Phase(name="measure"):
+                case native.RunPhase(name="measure"):
                     on_begin()
                     if self._launch.around.looks:
                         self._placement = placement(self._session.process.pid, "server")
-                case native.Interval():
+                case native.WindowInterval():
                     intervals.append(message)
                     done += message.operations
                     on_interval(done, (message.start_ms + message.length_ms) / 1000)
                 case native.Health():
                     health = message
-                case native.Result():
+                case native.RunResult():
                     result = message
         if result is None or health is None:
             raise RunError(f"{self._kind} ended without a result")
