@@ -1,5 +1,5 @@
 """Libraries as servers: a database that lives in a Python wheel gets a process and a protocol.
 
-`serve.py` is the program, which loads the library and the package `shim`, and nothing
+`serve.py` starts the program `shim`, which loads the library and itself, and nothing
 else of Assay; `wheel` is how targets find the library and start the program.
 """

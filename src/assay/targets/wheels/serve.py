@@ -1,64 +1,11 @@
-"""The program: serves a library from a wheel over PostgreSQL's protocol, or describes its settings.
+"""Starts the package `shim` by its path: `python serve.py --library duckdb ...`.
 
-Started by its path (`python serve.py --library duckdb ...`), so that Python loads
-the package beside it and no other part of Assay. Ends in order on SIGTERM.
+So Python loads the package beside this file, and no other part of Assay.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-from dataclasses import asdict
-from pathlib import Path
-
-from shim.engine import EngineError
-from shim.server import Server, hold_signals
-
-# The library's own imports shall not find what lies beside this file.
-sys.path.pop(0)
-
-
-def arguments() -> argparse.Namespace:
-    """What it was started with."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", required=True, choices=("duckdb", "chdb"))
-    parser.add_argument("--from", required=True, dest="wheel", help="folder of the package")
-    parser.add_argument("--settings", type=json.loads, default={}, help="as a JSON object")
-    parser.add_argument("--data", type=Path, help="folder of the data; without one in memory")
-    parser.add_argument("--port", type=int, help="of loopback; without one settings are described")
-    parser.add_argument("--folder", type=Path, default=Path("."), help="for files on their way")
-    return parser.parse_args()
-
-
-def engine_of(asked: argparse.Namespace):
-    """The library with its data, so set."""
-    if asked.wheel not in sys.path:
-        sys.path.insert(0, asked.wheel)
-    if asked.library == "duckdb":
-        from shim.duckdb_engine import DuckDb
-
-        return DuckDb(asked.data, asked.settings)
-    from shim.chdb_engine import ChDb
-
-    return ChDb(asked.data, asked.settings)
-
-
-def main() -> None:
-    """Until a signal comes, if there is a port."""
-    asked = arguments()
-    hold_signals()
-    try:
-        engine = engine_of(asked)
-        if asked.port is None:
-            json.dump([asdict(d) for d in engine.described()], sys.stdout)
-        else:
-            Server(engine, asked.port, asked.folder).serve()
-        engine.close()
-    except (EngineError, OSError, ImportError) as error:
-        sys.stderr.write(f"FATAL: {error}\n")
-        raise SystemExit(1) from error
-
+from runpy import run_module
 
 if __name__ == "__main__":
-    main()
+    run_module("shim", run_name="__main__")

@@ -200,7 +200,8 @@ def _asked(kind: str, folder: Path, identity: tuple[Any, ...]) -> list[dict[str,
     """Asked once of each library, and kept: it takes a process that loads all of it."""
     kept = cache("settings") / f"{kind}-{digest(canonical(list(identity)))[:32]}.json"
     try:
-        return json.loads(kept.read_text())
+        found: list[dict[str, Any]] = json.loads(kept.read_text())
+        return found
     except (OSError, ValueError):
         pass
     found = json.loads(_run(kind, folder, {}))

@@ -9,14 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from . import texts
 from .duckdb_engine import literal
 from .engine import Answer, Described, EngineError
-from .wire import BOOL, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, Column
+from .wire import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    Column,
+    Row,
+)
 
 _FORMAT = "TabSeparatedWithNamesAndTypes"
 _OIDS = {
@@ -62,9 +76,9 @@ class ChDb:
     name = "chdb"
 
     def __init__(self, data: Path | None, settings: Mapping[str, Any]) -> None:
-        from chdb import _chdb
-
-        self._library, self._settings = _chdb, dict(settings)
+        # The compiled module itself, which ships no types.
+        self._library = import_module("chdb._chdb")
+        self._settings = dict(settings)
         self._path = ":memory:" if data is None else str(data)
         self._root = self.connect()
 
@@ -118,10 +132,10 @@ class ChDbConnection:
             Column((texts.unescaped(n) or b"").decode("utf-8", "replace"), _oid(t.decode()))
             for n, t in zip(names.split(b"\t"), types.split(b"\t"), strict=True)
         )
-        is_plain = b"\\" not in found
-        rows = [line.split(b"\t") for line in lines]
-        if not is_plain:
-            rows = [[texts.unescaped(v) for v in row] for row in rows]
+        split = [line.split(b"\t") for line in lines]
+        rows: Sequence[Row] = split
+        if b"\\" in found:
+            rows = [[texts.unescaped(v) for v in row] for row in split]
         flags = [place for place, c in enumerate(columns) if c.oid == BOOL]
         if flags:
             rows = [_with_flags(row, flags) for row in rows]
@@ -153,16 +167,18 @@ class ChDbConnection:
 
     def _asked(self, statement: str) -> bytes:
         try:
-            return self._connection.query(statement, _FORMAT, params={}).bytes()
+            told: bytes = self._connection.query(statement, _FORMAT, params={}).bytes()
         except RuntimeError as error:
             raise _refused(error) from error
+        return told
 
 
-def _with_flags(row: list[bytes | None], flags: list[int]) -> list[bytes | None]:
+def _with_flags(row: Row, flags: list[int]) -> Row:
+    changed = list(row)
     for place in flags:
         value = row[place]
-        row[place] = None if value is None else value[:1]
-    return row
+        changed[place] = None if value is None else value[:1]
+    return changed
 
 
 def _refused(error: Exception) -> EngineError:

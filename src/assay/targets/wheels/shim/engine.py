@@ -72,6 +72,10 @@ class Engine(Protocol):
 
     def connect(self) -> Connection: ...
 
+    def described(self) -> list[Described]:
+        """Its settings, as it tells them itself."""
+        ...
+
     def close(self) -> None:
         """Ends in order: what was written lies on the disk."""
         ...
