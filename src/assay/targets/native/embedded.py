@@ -84,11 +84,12 @@ class EmbeddedTarget(Target):
         """A guess; whether it was enough the process itself says."""
         parameters = launch.parameters
         if "bytes" in parameters:  # its only mapping, and all of it
-            return -(-parameters["bytes"] // page_bytes) * page_bytes
+            size: int = parameters["bytes"]
+            return -(-size // page_bytes) * page_bytes
         volume = math.prod(parameters.get(n, 1) for n in ("records", "fields", "field_bytes"))
         tables = parameters.get("records", 0) * INDEX_BYTES
-        mappings = launch.settings.get("threads", 1) + MAPPINGS
-        whole = round(volume * ROOM) + tables + LEAST_BYTES
+        mappings: int = launch.settings.get("threads", 1) + MAPPINGS
+        whole: int = round(volume * ROOM) + tables + LEAST_BYTES
         return (whole // page_bytes + mappings) * page_bytes
 
 
@@ -130,7 +131,7 @@ class EmbeddedServer:
         return self._session.process.pid
 
     def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
-        self.read_back()
+        manifest = self.read_back()
         intervals: list[native.WindowInterval] = []
         health: native.Health | None = None
         for message in self._messages:
@@ -152,7 +153,7 @@ class EmbeddedServer:
             faults = "; ".join(self._result.state.faults[:3]) or "the state check failed"
             raise RunError(f"the data were wrong after the run: {faults}")
         buffer_bytes = self._parameters.get("buffer_bytes", 0)
-        return _measured(self._result, health, intervals, self._ready.manifest, buffer_bytes)
+        return _measured(self._result, health, intervals, manifest, buffer_bytes)
 
     def evidence(self) -> Mapping[str, Any]:
         assert self._ready is not None, "evidence is shown after the run was measured"
@@ -286,6 +287,8 @@ def _counters(
     found |= _counts(result)
     memory = result.memory
     if memory.bytes is not None:
+        assert memory.anon_huge_bytes is not None, "all are read at once"
+        assert memory.private_hugetlb_bytes is not None, "all are read at once"
         found["huge_bytes"] = memory.anon_huge_bytes + memory.private_hugetlb_bytes
     extra = max(0, result.executed - result.operations) if manifest["repeat_every"] else 0
     return found | {

@@ -20,12 +20,15 @@ DATA_CACHES = ("one-lock", "partitioned", "hyper-clock", "optimistic")
 def _load_s(launch: Launch) -> float:
     parameters = launch.parameters
     if launch.workload == "aggregate":
-        return 0.3 + parameters["rows"] * LOAD_S_PER_ROW
+        rows: int = parameters["rows"]
+        return 0.3 + rows * LOAD_S_PER_ROW
     if launch.workload == "tpcc":
-        return 0.5 + parameters["warehouses"] * LOAD_S_PER_WAREHOUSE
+        warehouses: int = parameters["warehouses"]
+        return 0.5 + warehouses * LOAD_S_PER_WAREHOUSE
     if launch.workload == "trade-desk":
-        return 0.4 + parameters["accounts"] * parameters["instruments"] * LOAD_S_PER_POSITION
-    volume = parameters["records"] * parameters["fields"] * parameters["field_bytes"]
+        positions: int = parameters["accounts"] * parameters["instruments"]
+        return 0.4 + positions * LOAD_S_PER_POSITION
+    volume: int = parameters["records"] * parameters["fields"] * parameters["field_bytes"]
     return 0.35 + volume * LOAD_S_PER_RECORD_BYTE
 
 

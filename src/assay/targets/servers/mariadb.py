@@ -241,7 +241,7 @@ class MariaDb(Adapter):
             "SELECT DISTINCT FLAG & 16 FROM information_schema.INNODB_SYS_TABLESPACES "
             "WHERE NAME LIKE 'load/%'",
         )
-        reported = {row[0]: row[1] for row in variables}
+        reported = {str(row[0]): row[1] for row in variables}
         reported |= {name: reported.get(other) for name, other in REPORTED_AS.items()}
         found = in_force(self.settings(ask.place.binary), {**BASE, **settings}, reported)
         found["pool_bytes"] = int(reported["innodb_buffer_pool_size"] or 0)

@@ -141,7 +141,7 @@ def _probe(binary: Path, offset: int, cpu: int) -> int:
     if number is None or sys.byteorder != "little":
         raise OSError(38, "no probes on this architecture")
     libc = ctypes.CDLL(None, use_errno=True)
-    fd = libc.syscall(
+    fd: int = libc.syscall(
         ctypes.c_long(number),
         ctypes.create_string_buffer(attributes, len(attributes)),
         ctypes.c_int(-1),
@@ -156,5 +156,6 @@ def _probe(binary: Path, offset: int, cpu: int) -> int:
 
 def _value(fd: int) -> int:
     with suppress(OSError):
-        return struct.unpack("<Q", os.read(fd, 8))[0]
+        (value,) = struct.unpack("<Q", os.read(fd, 8))
+        return int(value)
     return 0

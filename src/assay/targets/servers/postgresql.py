@@ -19,14 +19,14 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from assay.core.parameters import Parameter, by_name
+from assay.core.parameters import Kind, Parameter, by_name
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
@@ -273,7 +273,9 @@ def _reported(setting: str, unit: str | None) -> str:
     """A reported number with its unit, which may be a multiple: 10240 of 8kB are 81920kB."""
     if not unit or setting in ("-1", "0"):
         return setting
-    count, name = re.fullmatch(r"(\d*)(\w+)", unit).groups()
+    match = re.fullmatch(r"(\d*)(\w+)", unit)
+    assert match is not None, f"the server has a unit {unit}"
+    count, name = match.groups()
     return f"{float(setting) * int(count or 1):.15g}{name}"
 
 
@@ -325,10 +327,15 @@ def _package_of(library: str) -> str:
     return f"sudo apt-get install postgresql-{version}-{library.replace('_', '-')}"
 
 
-def _asked(binary: Path, rows: list[list[str]]) -> tuple[dict[str, str], dict[str, tuple]]:
+def _asked(
+    binary: Path, rows: list[list[str]]
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Units of numbers and words of enumerations, by the refusal of values that cannot be."""
-    wrong = {"INTEGER": lambda row: int(row[5]) - 1, "ENUM": lambda row: "?"}
-    wrong["REAL"] = lambda row: float(row[5]) - 1
+    wrong: dict[str, Callable[[list[str]], object]] = {
+        "INTEGER": lambda row: int(row[5]) - 1,
+        "ENUM": lambda row: "?",
+        "REAL": lambda row: float(row[5]) - 1,
+    }
     lines = [f"{row[0]} = '{wrong[row[3]](row)}'\n" for row in rows if row[3] in wrong]
     with tempfile.TemporaryDirectory(prefix="assay-postgresql-") as folder:
         file = Path(folder) / "refused.conf"
@@ -349,14 +356,20 @@ def _asked(binary: Path, rows: list[list[str]]) -> tuple[dict[str, str], dict[st
     return units, {name: tuple(words.split(", ")) for name, words in _WORDS.findall(told)}
 
 
+_KINDS: dict[str, Kind] = {"BOOLEAN": "flag", "INTEGER": "count", "REAL": "number"}
+"""Of the server's own kinds; any other is an enumeration or a text."""
+
+
 def _setting(row: list[str], unit: str | None, words: tuple[str, ...]) -> ServerSetting:
     name, context, _, kind, _, low, high, text = row[:8]
     numeric = kind in ("INTEGER", "REAL")
-    count, letters = re.fullmatch(r"(\d*)(\w*)", unit or "").groups()
+    match = re.fullmatch(r"(\d*)(\w*)", unit or "")
+    assert match is not None, f"the server has a unit {unit}"
+    count, letters = match.groups()
     units = {} if not letters else MICROSECONDS if letters in MICROSECONDS else BYTES
     return ServerSetting(
         name,
-        {"BOOLEAN": "flag", "INTEGER": "count", "REAL": "number"}.get(kind, "choice"),
+        _KINDS.get(kind, "choice"),
         f"{text.rstrip('.')} ({context})",
         default=BASE.get(name),
         choices=words,

@@ -115,7 +115,7 @@ class _Connection:
         self._socket.close()
 
     def _until_ready(self) -> list[list[str]]:
-        found = []
+        found: list[list[str]] = []
         while True:
             kind, length = struct.unpack("!ci", self._exactly(5))
             body = self._exactly(length - 4)

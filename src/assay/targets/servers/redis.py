@@ -159,7 +159,8 @@ def _known(binary: Path, modified_ns: int) -> Mapping[str, str]:
     """Every setting and its default: kept by the digest of the executable."""
     kept = cache("settings") / f"redis-{file_digest(binary)}.json"
     try:
-        return json.loads(kept.read_text())
+        found: dict[str, str] = json.loads(kept.read_text())
+        return found
     except (OSError, ValueError):
         pass
     found = _asked(binary)

@@ -66,7 +66,7 @@ class AttachedMariaDb(_OwnDatabase):
         (rows,) = ask(
             f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({_names([*reported])})",
         )
-        found = {reported[str(name)]: value or "" for name, value in rows}
+        found: dict[str, str | None] = {reported[str(name)]: value or "" for name, value in rows}
         return _all_of(names, found)
 
     def fixed(self, ask: Asks, names: list[str]) -> set[str]:

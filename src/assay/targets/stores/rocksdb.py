@@ -151,7 +151,7 @@ class RocksDB(Store):
             for name, default in sizes.items()
         )
         heaps = (HEAPS + settings.get("threads", 2)) * HEAP_BYTES
-        whole = cache + rows + MEMTABLES * memtable + heaps + FURTHER_BYTES
+        whole: int = cache + rows + MEMTABLES * memtable + heaps + FURTHER_BYTES
         return -(-whole // page_bytes) * page_bytes
 
     def lacks(self, settings: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay import native
 from assay.core.errors import AssayError, InputError, RunError
+from assay.core.parameters import Parameter
 from assay.linux.procfs import listener
 from assay.targets.base import Launch
 from assay.targets.servers.framework.adapter import Adapter, Place
@@ -16,6 +17,7 @@ from assay.targets.servers.framework.attached_settings import Changed, put_back,
 from assay.targets.servers.framework.attachment import ATTACH_NAMES, Attachable, Attachment
 from assay.targets.servers.framework.load import load_request
 from assay.targets.servers.framework.server import Asking
+from assay.targets.setting_values import ServerSetting
 
 
 class Other:
@@ -63,7 +65,8 @@ class Attached:
         self._attachment, self._server, self._log = attachment, server, log
         given = {n: v for n, v in launch.settings.items() if n in ATTACH_NAMES}
         self._changed = Changed(adapter.kind, given)
-        self.times: dict[str, float] | None = {"reset_s": 0.0, "start_s": 0.0}
+        self._is_over = False
+        self.times = {"reset_s": 0.0, "start_s": 0.0}
         binary = adapter.programs[0].find()
         assert binary is not None, "check has found it"
         self.place = Place(Path("/"), attachment.target.port, binary)
@@ -97,7 +100,6 @@ class Attached:
     def _begin(self) -> None:
         begun = time.monotonic()
         self._attachment.run_reset()
-        assert self.times is not None, "it has just begun"
         self.times["reset_s"] = time.monotonic() - begun
         begun = time.monotonic()
         known = self.adapter.settings(self.place.binary)
@@ -112,7 +114,7 @@ class Attached:
         ask = Asking(self.place, self.target, 0)
         given = self.settings[name]
         try:
-            return self.adapter.read_back(ask, {name: given}).get(name) == given
+            return bool(self.adapter.read_back(ask, {name: given}).get(name) == given)
         except AssayError:
             return False
 
@@ -123,16 +125,16 @@ class Attached:
 
     def stop(self) -> None:
         """Puts its settings back. Safe to call twice. RestoreError if it cannot be done."""
-        if self.times is None:
+        if self._is_over:
             return
-        self.times = None
+        self._is_over = True
         if self._changed.is_written:
             put_back(self._attachment, self._server, self._changed)
 
 
-def _told(setting: Any, value: object) -> str:
+def _told(setting: Parameter, value: object) -> str:
     """A value in the server's own spelling."""
-    if hasattr(setting, "told"):
+    if isinstance(setting, ServerSetting):
         return setting.told(value)
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -128,8 +128,8 @@ class Process:
         self._log_start = log.stat().st_size if log.exists() else 0
         # Changing the user takes the death signal away, so it is set after that.
         tied = [setpriv(), "--pdeathsig", orphan_signal.name.removeprefix("SIG"), "--"]
-        self._own = Watcher(folder) if watcher is None else None
-        self._watcher = watcher or self._own
+        self._watcher = Watcher(folder) if watcher is None else watcher
+        self._own = self._watcher if watcher is None else None
         try:
             with log.open("ab") as output, _gate(folder) as gate:
                 self._process = subprocess.Popen(

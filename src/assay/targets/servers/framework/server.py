@@ -63,20 +63,47 @@ class Asking:
             raise RunError(error.message) from error
 
 
+class Running(Protocol):
+    """The process of a server, whoever started it."""
+
+    @property
+    def pid(self) -> int | None:
+        """None where it is elsewhere."""
+        ...
+
+    def ended(self) -> str: ...
+
+    def last_words(self) -> str: ...
+
+    def said(self) -> str: ...
+
+    def environ(self, names: Sequence[str]) -> dict[str, str]: ...
+
+
 class Serving(Protocol):
     """A server that is ready for one run, whoever started it."""
 
     adapter: Adapter
     settings: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    """What a bundle says of it, beside what it reports."""
     place: Place
     target: ServerAddress
-    folder: Path | None
-    process: Any
     beside: Sequence[int]
     ask: Asking
-    times: dict[str, float] | None
+    times: dict[str, float]
+    """Of its start, in seconds."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What a bundle says of it, beside what it reports."""
+        ...
+
+    @property
+    def folder(self) -> Path | None: ...
+
+    @property
+    def process(self) -> Running: ...
+
+    def note(self, text: str) -> None: ...
 
     def stop(self) -> None: ...
 
@@ -100,6 +127,7 @@ class Started:
         self._log, self._env, self._around = log, env, around
         self.user = needed_user(adapter.refuses_root)
         self.times = {"reset_s": 0.0, "start_s": 0.0}
+        self._is_over = False
         self._left = ExitStack()
         try:
             self.folder, self._watcher = self._left.enter_context(own_folder(adapter.kind))
@@ -208,13 +236,13 @@ class Started:
         """Ends it and removes its folder. Safe to call twice."""
         begun = time.monotonic()
         self._left.close()
-        if self.times is not None:
+        if not self._is_over:
+            self._is_over = True
             spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in self.times.items())
             self.note(f"{spent}, stop {time.monotonic() - begun:.3f} s")
-            self.times = None
 
 
-def _shown(process: Any, watched: tuple[str, ...]) -> dict[str, Any]:
+def _shown(process: Running, watched: tuple[str, ...]) -> dict[str, Any]:
     """What /proc shows of a process; nothing of one that is elsewhere, somebody else's or gone."""
     pid = process.pid
     if pid is None:
@@ -258,7 +286,8 @@ class ServerRun:
         self._process = _shown(started.process, tuple(self._launch.env))
         image = started.adapter.image(started.place)
         if image is not None:
-            if not procfs.maps_file(started.process.pid, image):
+            pid = started.process.pid
+            if pid is None or not procfs.maps_file(pid, image):
                 raise RunError(f"the process has not loaded {image}")
             self._process["executable"] = {"sha256": contents_digest(image)}
         return self._read_back
@@ -337,7 +366,7 @@ class ServerRun:
         if raised:
             counted |= {name: value - raised[name] for name, value in last.items()}
         health = health_of(health, result.cpus, around.server_cpus, around.counts_packets)
-        return measured(result, health, intervals, counted, started.times or {}, waits)
+        return measured(result, health, intervals, counted, started.times, waits)
 
     def _look_around(self, client: int) -> None:
         """Where server and client run, once all that the load connects to is there."""

@@ -50,7 +50,7 @@ class ServerTarget(Target):
         self._versions: dict[tuple[Any, ...], str] = {}
 
     @cached_property
-    def settings(self) -> Mapping[str, Parameter]:
+    def settings(self) -> Mapping[str, Parameter]:  # type: ignore[override]  # nobody assigns it
         """The client's, and the server's own: any plausible name where no server is here."""
         found = self.adapter.programs[0].find()
         own = self.adapter.settings(found)

@@ -32,6 +32,7 @@ class StoreRun:
         self._process: dict[str, Any] = {}
         self._pages: dict[str, int] = {}
         self._placement: dict[str, Any] = {}
+        self._is_over = False
         self._left = ExitStack()
         try:
             self._folder, self._watcher = self._left.enter_context(own_folder(self._kind))
@@ -148,10 +149,10 @@ class StoreRun:
 
     def stop(self) -> None:
         """Ends it and removes its folder. Safe to call twice."""
-        begun, times = time.monotonic(), getattr(self, "_times", None)
+        begun = time.monotonic()
         self._left.close()
-        if times is not None:
-            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in times.items())
+        if not self._is_over:
+            self._is_over = True
+            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in self._times.items())
             with self._log.open("a") as log:
                 log.write(f"assay: {spent}, stop {time.monotonic() - begun:.3f} s\n")
-            self._times = None

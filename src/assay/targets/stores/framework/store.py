@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.core.errors import MissingError
-from assay.core.parameters import Parameter
+from assay.core.parameters import Kind, Parameter
 from assay.targets.servers.framework.adapter import DAEMONS
 from assay.targets.setting_values import BYTES, ServerSetting
 
@@ -53,7 +53,7 @@ class Store(Protocol):
         if _NUMBER.fullmatch(default):
             text = f"the library has {default} by default; sizes count in 1024"
             return ServerSetting(name, "count", text, given, units=BYTES)
-        kind = "number" if _DECIMAL.fullmatch(default) else "any"
+        kind: Kind = "number" if _DECIMAL.fullmatch(default) else "any"
         return ServerSetting(name, kind, f"{told or 'nothing'} by default", given)
 
     def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int:

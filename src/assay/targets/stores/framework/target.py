@@ -59,7 +59,7 @@ class StoreTarget(Target):
         return (Parameter("library", "any", text, INSTALLED), *HARNESS_SETTINGS)
 
     @cached_property
-    def settings(self) -> Mapping[str, Parameter]:
+    def settings(self) -> Mapping[str, Parameter]:  # type: ignore[override]  # nobody assigns it
         """Ours, and the installed library's own: any plausible name where there is none."""
         library = find(self.store)
         if library is None:
