@@ -14,7 +14,7 @@ Source: the iron law of processor performance (Emer and Clark, ISCA 1984).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from assay.core.metrics import INSTRUCTIONS
@@ -44,8 +44,8 @@ class Identity:
 
 def cpus_used(metrics: Mapping[str, float]) -> float | None:
     """CPU seconds a second."""
-    parts = metrics.get("throughput"), metrics.get("cpu_per_operation")
-    return parts[0] * parts[1] / NS if all(parts) else None
+    speed, cost = metrics.get("throughput"), metrics.get("cpu_per_operation")
+    return speed * cost / NS if speed and cost else None
 
 
 def cpu_per_operation(metrics: Mapping[str, float]) -> float | None:
@@ -62,16 +62,19 @@ def per_cycle(metrics: Mapping[str, float]) -> float | None:
 
 def cycles_per_cpu_s(metrics: Mapping[str, float]) -> float | None:
     """Cycles of the server's a CPU second: the clock that it really had."""
-    parts = instructions(metrics), per_cycle(metrics), cpu_per_operation(metrics)
-    return parts[0] / parts[1] / parts[2] * NS if all(parts) else None
+    work, rate, cost = instructions(metrics), per_cycle(metrics), cpu_per_operation(metrics)
+    return work / rate / cost * NS if work and rate and cost else None
 
+
+Value = Callable[[Mapping[str, float]], float | None]
+"""A factor of the identity, from the metrics of a run; None where the run lacks one of them."""
 
 USED, CLOCK = "CPUs used", "cycles per CPU second"
-TERMS = (
+TERMS: tuple[tuple[str, Value, int], ...] = (
     (USED, cpus_used, 1),
     ("CPU time per operation", cpu_per_operation, -1),
 )
-WITH_COUNTERS = (
+WITH_COUNTERS: tuple[tuple[str, Value, int], ...] = (
     (USED, cpus_used, 1),
     ("instructions per operation", instructions, -1),
     ("instructions per cycle", per_cycle, 1),
@@ -82,15 +85,19 @@ WITH_COUNTERS = (
 def identity(plan: Plan, compared: Comparison) -> Identity | None:
     """How a gain in throughput came about; None where CPU time was not measured."""
     for wanted in (WITH_COUNTERS, TERMS):
-        logs = [(name, _log(compared, value, sign)) for name, value, sign in wanted]
-        if all(found is not None for _, found in logs):
+        logs = {
+            name: found
+            for name, value, sign in wanted
+            if (found := _log(compared, value, sign)) is not None
+        }
+        if len(logs) == len(wanted):
             margin = math.log1p(plan.margin)
-            apart = tuple(n for n, b in logs if n in (USED, CLOCK) and _beyond(b, margin))
-            return Identity(tuple(Term(name, _fraction(b)) for name, b in logs), apart)
+            apart = tuple(n for n, b in logs.items() if n in (USED, CLOCK) and _beyond(b, margin))
+            return Identity(tuple(Term(name, _fraction(b)) for name, b in logs.items()), apart)
     return None
 
 
-def _log(compared: Comparison, value, sign: int) -> Bounded | None:
+def _log(compared: Comparison, value: Value, sign: int) -> Bounded | None:
     def ratio(mine: Mapping[str, float], other: Mapping[str, float]) -> float | None:
         a, b = value(mine), value(other)
         return sign * math.log(a / b) if a and b else None
@@ -99,7 +106,9 @@ def _log(compared: Comparison, value, sign: int) -> Bounded | None:
 
 
 def _beyond(logs: Bounded, margin: float) -> bool:
-    return logs.low is not None and (logs.low > margin or logs.high < -margin)
+    if logs.low is None or logs.high is None:
+        return False
+    return logs.low > margin or logs.high < -margin
 
 
 def _fraction(logs: Bounded) -> Bounded:

@@ -41,7 +41,7 @@ def limits(compared: Sequence[Comparison]) -> list[list[Limit]]:
         for name in _candidates(one)
     }
     judged = suggest({name: list(enumerate(found)) for name, found in logs.items() if found})
-    grown = [{} for _ in compared]
+    grown: list[dict[str, Limit]] = [{} for _ in compared]
     for name, found in judged.items():
         place, _, metric = name.partition(" ")
         if found.word is Word.HELPS:  # of plain logs: it went up

@@ -20,12 +20,21 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
-KINDS = (
-    "change", "step", "simple", "main", "interaction",
-    "scaling", "suite", "stability", "prediction",
-)  # fmt: skip
+Kind = Literal[
+    "change", "step", "simple", "main", "interaction", "scaling", "stability", "prediction"
+]
+"""What a contrast compares."""
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+
+
+def kind_named(name: str) -> Kind:
+    """The kind of this name. Raises ValueError where there is none."""
+    if name not in KINDS:
+        raise ValueError(f"{name!r} is none of {', '.join(KINDS)}")
+    return KINDS[name]
+
 
 Block = TypeVar("Block", bound=Hashable)
 Cell = Mapping[str, int]
@@ -41,7 +50,7 @@ class Contrast:
     """
 
     name: str
-    kind: str
+    kind: Kind
     weights: Mapping[str, float]
     of: str = ""
     given: str = ""

@@ -15,6 +15,7 @@ import numbers
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Decision:
 
 
 def decide(
-    runs: Iterable[tuple] | Columns,
+    runs: Iterable[tuple[object, ...]] | Columns,
     *,
     baseline: str,
     smallest: str | float = "2%",
@@ -138,10 +139,15 @@ def decide(
 
 
 def _rule(smallest: object, margin: object, alpha: object) -> Rule:
-    known = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
-    if not known or not ALPHA_MIN <= alpha < 0.5:
+    if not _is_rate(alpha):
         raise DataError(f"alpha is {alpha!r}", next_step="give an error rate such as 0.05")
     return Rule(_fraction(smallest, "smallest"), _fraction(margin, "margin"), float(alpha))
+
+
+def _is_rate(alpha: object) -> TypeGuard[numbers.Real]:
+    if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
+        return False
+    return alpha < 0.5 and not alpha < ALPHA_MIN
 
 
 def _fraction(size: object, name: str) -> float:
@@ -161,7 +167,7 @@ def _fraction(size: object, name: str) -> float:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and 1 <= value <= PLANNED_MAX
+    return isinstance(value, numbers.Integral) and 1 <= int(value) <= PLANNED_MAX
 
 
 def listed(names: Sequence[str]) -> str:
@@ -203,7 +209,7 @@ def _contrasts(table: Table, arms: list[str], baseline: str) -> Contrasts:
 
 def _median(values: Floats) -> float:
     """As numpy's, but finite at the end of floating point."""
-    low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]].tolist()
+    low, high = map(float, np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]])
     return (low + high) / 2 if low + high < math.inf else low / 2 + high / 2
 
 

@@ -13,7 +13,7 @@ from assay.stats.decision import listed
 from assay.stats.run_table import Columns
 
 BASELINE = "baseline"
-_DIRECTIONS = get_args(Better)
+_DIRECTIONS: dict[str, Better] = {way: way for way in get_args(Better)}
 
 
 def default_baseline(runs: Mapping[str, Columns]) -> str:
@@ -31,8 +31,9 @@ def directions(given: Iterable[str], metrics: Sequence[str]) -> dict[str, tuple[
     """
     said: dict[str, Better] = {}
     for text in given:
-        name, _, direction = text.rpartition("=")
-        if direction not in _DIRECTIONS:
+        name, _, way = text.rpartition("=")
+        direction = _DIRECTIONS.get(way)
+        if direction is None:
             raise InputError(
                 f"--better is {text!r}", next_step="say higher, lower, or METRIC=higher|lower"
             )

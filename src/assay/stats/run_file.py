@@ -64,12 +64,17 @@ def read_files(paths: Sequence[Path], watch: Watch = _unwatched) -> dict[str, Co
     total = sum(sizes) if all(sizes) else 0
     for number, path in enumerate(paths):
         before = sum(sizes[:number])
-        _File(path, found, paths).read(lambda done, before=before: watch(before + done, total))
+        _File(path, found, paths).read(_after(before, total, watch))
     if not found.pieces:
         called = " and ".join(map(_called, paths))
         verb = "has" if len(paths) == 1 else "have"
         raise DataError(f"{called} {verb} no runs", next_step="add a line for every run")
     return found.by_metric()
+
+
+def _after(before: int, total: int, watch: Watch) -> Callable[[int], None]:
+    """Tells `watch` of the bytes of one file, after those of the files before it."""
+    return lambda done: watch(before + done, total)
 
 
 class Names(dict[str, int]):

@@ -124,7 +124,7 @@ class Table:
         return zip(*(column[order].tolist() for column in columns), strict=True)
 
 
-def read_runs(runs: Iterable[tuple] | Columns, better: Better) -> Table:
+def read_runs(runs: Iterable[tuple[object, ...]] | Columns, better: Better) -> Table:
     """Check runs and arrange them. Raises DataError; see the file's docstring."""
     if better not in ("higher", "lower"):
         raise DataError(f"better is {better!r}", next_step='say better="higher" or better="lower"')
@@ -137,7 +137,7 @@ def read_runs(runs: Iterable[tuple] | Columns, better: Better) -> Table:
     running = orders is not None and bool(np.all(np.diff(np.sort(orders))))
     if orders is not None and not running:
         _require_own_slots(columns, orders)
-    time = _time_of_blocks(columns, running)
+    time = _time_of_blocks(columns, orders if running else None)
     names = sorted(range(len(columns.arms)), key=columns.arms.__getitem__)
     arm, block = _inverse(names)[columns.arm], _inverse(time)[columns.block]
     sort = np.lexsort((block, arm))
@@ -157,7 +157,7 @@ def read_runs(runs: Iterable[tuple] | Columns, better: Better) -> Table:
     )
 
 
-def from_rows(runs: Iterable[tuple]) -> Columns:
+def from_rows(runs: Iterable[tuple[object, ...]]) -> Columns:
     """Tuples as columns, each checked on its own. Raises DataError that names the row."""
     blocks: dict[Hashable, int] = {}
     arms: dict[str, int] = {}
@@ -230,8 +230,9 @@ def _number(value: object, what: str, next_step: str) -> float:
 
 def _exact(orders: list[numbers.Real]) -> NDArray[Any]:
     """Whole numbers stay whole: time stamps in nanoseconds differ by less than a float can say."""
-    if all(isinstance(order, numbers.Integral) and abs(order) < 2**63 for order in orders):
-        return np.array([int(order) for order in orders], dtype=np.int64)
+    whole = [int(order) for order in orders if isinstance(order, numbers.Integral)]
+    if len(whole) == len(orders) and all(abs(order) < 2**63 for order in whole):
+        return np.array(whole, dtype=np.int64)
     return np.array([float(order) for order in orders], dtype=np.float64)
 
 
@@ -286,10 +287,10 @@ def _first_twin(*keys: NDArray[Any]) -> tuple[int, int] | None:
     return int(sort[:-1][same][k]), int(late[k])
 
 
-def _time_of_blocks(columns: Columns, running: bool) -> Indices:
-    """The numbers of the blocks, in time order."""
-    if running:
-        in_time = columns.block[np.argsort(columns.orders)]
+def _time_of_blocks(columns: Columns, running: NDArray[Any] | None) -> Indices:
+    """The numbers of the blocks, in time order; `running`: as `Columns.orders`, if they run on."""
+    if running is not None:
+        in_time = columns.block[np.argsort(running)]
         _, first = np.unique(in_time, return_index=True)
         return np.argsort(first)
     keys = [natural(name) for name in columns.blocks]
@@ -306,7 +307,7 @@ def _inverse(order: Indices | list[int]) -> Indices:
 _DIGITS = re.compile(r"([0-9]+)")
 
 
-def natural(block: Hashable) -> tuple:
+def natural(block: Hashable) -> tuple[int, object, tuple[object, ...], str]:
     """Sort key: numbers by size before texts, and digits inside texts by size."""
     text = str(block)
     if isinstance(block, numbers.Real):
@@ -314,5 +315,6 @@ def natural(block: Hashable) -> tuple:
     # Texts at even places, digits at odd ones; most blocks are plain numbers.
     parts = ["", text, ""] if text.isdigit() and text.isascii() else _DIGITS.split(text)
     digits = (part.lstrip("0") for part in parts[1::2])
-    parts[1::2] = [(len(part), part) for part in digits]  # by size, however long
-    return (1, 0.0, tuple(parts), text)
+    keys: list[object] = [*parts]
+    keys[1::2] = [(len(part), part) for part in digits]  # by size, however long
+    return (1, 0.0, tuple(keys), text)

@@ -34,7 +34,7 @@ from scipy.special import stdtr, stdtrit
 
 from assay.core.units import percent
 from assay.stats.constants import STANDARD, Constants
-from assay.stats.contrast import Cell, Contrast, conditions, interaction, main_effect
+from assay.stats.contrast import Cell, Contrast, Kind, conditions, interaction, main_effect
 from assay.stats.fractions import alias_groups, columns
 from assay.stats.signed_rank import DECIMALS
 
@@ -57,7 +57,7 @@ class Effect:
     """
 
     name: str
-    kind: str
+    kind: Kind
     estimate: float
     low: float
     high: float
@@ -118,7 +118,7 @@ def screen(
     parents = [factor for name in suggested for factor in name.split(":")]
     said = _model([*dict.fromkeys(parents + suggested)], run, fit.means)
     full = _model([e.name for e in effects], run, fit.means)
-    own = dict(zip(fit.arms, fit.means.tolist(), strict=True))
+    own: dict[str, float] = dict(zip(fit.arms, fit.means.tolist(), strict=True))
 
     def promised(arm: str, cell: Cell) -> float:
         return full(cell) + constants.own_share * (own.get(arm, full(cell)) - full(cell))
@@ -181,8 +181,9 @@ def _two_way(names: Sequence[str], table: Sequence[Mapping[str, float]]) -> _Fit
     there = np.array([[arm in row for arm in names] for row in table])
     if there.size == 0 or not np.isfinite(grid[there]).all():
         raise ValueError("a screen needs runs, and every one a finite logarithm")
-    arms = tuple(itertools.compress(names, there.any(axis=0)))
-    kept = np.ix_(there.any(axis=1), there.any(axis=0))
+    seen: NDArray[np.bool_] = np.any(there, axis=0)
+    arms = tuple(itertools.compress(names, seen.tolist()))
+    kept = np.ix_(there.any(axis=1), seen)
     grid, there = grid[kept], there[kept]
     free = int(there.sum()) - len(arms) - len(grid) + 1
     share = there / there.sum(axis=1, keepdims=True)
@@ -228,8 +229,11 @@ def _asked(run: Cells, legal: Cells) -> tuple[list[_Asked], dict[str, str]]:
 
 def _paired(name: str, cells: Cells) -> Contrast:
     """The contrast that a study confirms. Raises ValueError without matched cells."""
-    of = name.split(":")
-    found = main_effect(name, cells) if len(of) == 1 else interaction(*of, cells)
+    if ":" in name:
+        first, second = name.split(":")
+        found = interaction(first, second, cells)
+    else:
+        found = main_effect(name, cells)
     return replace(found, given=conditions(found, cells, off=True))
 
 
@@ -251,7 +255,7 @@ def _fitted(
             given = _paired(name, legal).given
         except ValueError:  # the caller did not say what else is legal
             given = ""
-        kind = "interaction" if ":" in name else "main"
+        kind: Kind = "interaction" if ":" in name else "main"
         weights = dict(zip(run, (2 * row).tolist(), strict=True))
         found.append((Contrast(name, kind, weights, of=name, given=given), tuple(aliases)))
     return found, tied
@@ -293,13 +297,18 @@ def _judged(fit: _Fit, asked: Sequence[_Asked], alpha: float) -> list[Effect]:
         Effect(
             contrast.name,
             contrast.kind,
-            *numbers[k],
+            estimate,
+            low,
+            high,
+            p,
             suggests=bool(suggests[k]),
             given=contrast.given,
             aliases=aliases,
             level=float(levels[k]),
         )
-        for k, (contrast, aliases) in enumerate(asked)
+        for k, ((contrast, aliases), (estimate, low, high, p)) in enumerate(
+            zip(asked, numbers, strict=True)
+        )
     ]
 
 

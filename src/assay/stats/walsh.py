@@ -111,7 +111,8 @@ class Walsh:
         sizes = self._ends(high, count) - begins
         firsts = np.cumsum(sizes) - sizes  # where each row begins among the sums formed
         columns = np.arange(int(sizes.sum())) + np.repeat(begins - firsts, sizes)
-        return np.repeat(self._grid[:count], sizes) + self._grid[columns]
+        sums: Integers = np.repeat(self._grid[:count], sizes) + self._grid[columns]
+        return sums
 
 
 _TRIANGLES: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}

@@ -112,7 +112,7 @@ def between_variance(run_means: ArrayLike, inside: float, windows: int) -> float
     y = np.log(np.asarray(run_means, dtype=float))
     blocks, arms = y.shape
     residual = y - y.mean(axis=0)
-    free = blocks - 1
+    free: int = blocks - 1
     if arms > 1:
         residual = residual - residual.mean(axis=1, keepdims=True)
         free *= arms - 1

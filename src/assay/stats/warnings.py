@@ -29,6 +29,7 @@ from scipy.special import chdtrc, fdtrc
 
 from assay.core.units import percent
 from assay.stats.constants import STANDARD, Constants
+from assay.stats.contrast import Block
 from assay.stats.signed_rank import DECIMALS, midranks
 
 
@@ -113,8 +114,8 @@ def grouped_doubt(sequence: Sequence[str]) -> Doubt | None:
 
 
 def slot_doubt(
-    table: Mapping[Hashable, Mapping[str, float]],
-    orders: Mapping[Hashable, Sequence[str]],
+    table: Mapping[Block, Mapping[str, float]],
+    orders: Mapping[Block, Sequence[str]],
     constants: Constants = STANDARD,
 ) -> Doubt | None:
     """Whether the place inside a block matters: means of residuals by slot differ.
@@ -163,8 +164,8 @@ def slot_p(slots: NDArray[np.float64]) -> float:
 
 
 def carry_doubt(
-    table: Mapping[Hashable, Mapping[str, float]],
-    orders: Mapping[Hashable, Sequence[Hashable]],
+    table: Mapping[Block, Mapping[str, float]],
+    orders: Mapping[Block, Sequence[Hashable]],
     baseline: str,
     case: str | None = None,
     constants: Constants = STANDARD,
@@ -204,11 +205,9 @@ def carry_doubt(
     return Doubt(Code.CARRY_OVER, _carried(groups, baseline, runs))
 
 
-def _relative(
-    table: Mapping[Hashable, Mapping[str, float]], baseline: str
-) -> dict[Hashable, float]:
+def _relative(table: Mapping[Block, Mapping[str, float]], baseline: str) -> dict[Block, float]:
     """block -> the baseline's run less the other arms', each contrast taken about its median."""
-    distances: dict[Hashable, dict[str, float]] = {
+    distances: dict[Block, dict[str, float]] = {
         block: {arm: row[baseline] - value for arm, value in row.items() if arm != baseline}
         for block, row in table.items()
         if baseline in row and len(row) > 1
@@ -274,7 +273,7 @@ def rank_p(groups: Sequence[Sequence[float]], constants: Constants = STANDARD) -
 
 
 def serial_doubt(
-    name: str, values: Sequence[float], constants: Constants = STANDARD
+    name: str, values: Sequence[float] | NDArray[np.float64], constants: Constants = STANDARD
 ) -> Doubt | None:
     """Whether contrasts of neighbouring blocks are alike (lag-1 correlation)."""
     n = len(values)
@@ -292,7 +291,9 @@ def serial_doubt(
     )
 
 
-def ties_doubt(name: str, values: Sequence[float], constants: Constants = STANDARD) -> Doubt | None:
+def ties_doubt(
+    name: str, values: Sequence[float] | NDArray[np.float64], constants: Constants = STANDARD
+) -> Doubt | None:
     """Whether the metric is too coarse: many contrasts are zero or equal in size."""
     n = len(values)
     if n < constants.warning_blocks_min:

@@ -102,7 +102,7 @@ def confirm(task: Task) -> Ruling:
     finals = {key: found.final for key, found in settled_.items()}
     differs = _control_differs(settled_)
     asked = [key for key in finals if key[1] != SENTINEL]
-    racing = race is not None and not field_.over()
+    racing = race is not None and field_ is not None and not field_.over()
     decided = all(finals[key] for key in asked) and not racing
     finished = bool(task.stopped or differs) or decided
     live = _live(task, finals, race, finished)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from assay.plan import SENTINEL, Plan
 from assay.stats.contrast import (
@@ -50,7 +51,7 @@ def confirming(plan: Plan, shortlist: Sequence[str]) -> list[Contrast]:
     for factor, level in cells[best].items():
         if not level:
             continue
-        for contrast in _possible(lambda f=factor: simple_effect(f, cells[best], cells)):
+        for contrast in _possible(partial(simple_effect, factor, cells[best], cells)):
             if contrast.against in shortlist:
                 found.append(contrast)
     if any(a.name == SENTINEL for a in plan.arms):
@@ -72,7 +73,7 @@ def _effects(plan: Plan) -> Iterator[Contrast]:
     levels = [(f, k) for f, p in plan.factors.items() for k in range(1, len(p.levels))]
     for factor, level in levels:
         cells, label = _against_off(cells_of(plan), {factor: level}), _label(plan, factor, level)
-        for made in _possible(lambda f=factor, c=cells: main_effect(f, c)):
+        for made in _possible(partial(main_effect, factor, cells)):
             yield replace(made, name=f"main effect of {label}", of=label)
         for made in simple_effects(factor, cells):
             if made.against != plan.baseline:
@@ -82,7 +83,7 @@ def _effects(plan: Plan) -> Iterator[Contrast]:
             continue
         cells = _against_off(cells_of(plan), {first: low, second: high})
         pair = f"{_label(plan, first, low)}:{_label(plan, second, high)}"
-        for made in _possible(lambda f=first, s=second, c=cells: interaction(f, s, c)):
+        for made in _possible(partial(interaction, first, second, cells)):
             yield replace(made, name=pair, of=pair)
 
 

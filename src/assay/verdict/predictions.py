@@ -84,7 +84,8 @@ def _directions(
     first = factor.levels[0]
     if len(on) != 1 or len(off) != 1 or first not in (*on, *off):
         return {}
-    predicts = factor.predicts.get(*(on if off == {first} else off), {})
+    (level,) = on if off == {first} else off
+    predicts = factor.predicts.get(level, {})
     return predicts if off == {first} else {m: OPPOSITE[way] for m, way in predicts.items()}
 
 

@@ -13,14 +13,10 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from assay.core.terms import Direction
 from assay.plan.names import BASELINE
 from assay.reasons import Reason
+from assay.stats.contrast import Kind
 
 Outcome = Literal["held", "not held", "unclear", "not measured"]
 """What became of a prediction."""
-
-Kind = Literal[
-    "change", "step", "simple", "main", "interaction", "scaling", "stability", "prediction"
-]
-"""What a row compares."""
 
 Scope = Literal["case", "suite"]
 """Whether a row is of one case or of all together."""

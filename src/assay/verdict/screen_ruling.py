@@ -7,10 +7,12 @@ Over several cases the screen looks at the suite, the mean of their logs. The st
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from assay.plan import Plan
 from assay.reasons import Reason, worded
 from assay.reasons.sentences import Code
+from assay.stats.contrast import kind_named
 from assay.stats.rule import Strength, Word
 from assay.stats.screen import screen, shortlist
 from assay.verdict import validity
@@ -26,22 +28,22 @@ def screened(plan: Plan, blocks: Sequence[Block]) -> ScreenRow:
     legal = cells_of(plan)
     table = suite_table(plan, blocks, plan.primary)
     cells = {arm: legal[arm] for arm in plan.screen.cells}
-    common = {
-        "blocks": len(blocks),
-        "cells": len(cells),
-        "resolution": plan.screen.resolution,
-        "generators": plan.screen.generators,
-        "aliases": plan.screen.aliases,
-    }
+    row = partial(
+        ScreenRow,
+        blocks=len(blocks),
+        cells=len(cells),
+        resolution=plan.screen.resolution,
+        generators=plan.screen.generators,
+        aliases=plan.screen.aliases,
+    )
     try:
         found = screen(cells, list(table.values()), plan.alpha, legal, plan.constants)
     except ValueError as error:
-        return ScreenRow(
-            **common, effects=[], unestimable={}, predicted={}, shortlist=[],
+        return row(
+            effects=[], unestimable={}, predicted={}, shortlist=[],
             sentence=f"the screen has no answer: {error}",
         )  # fmt: skip
-    return ScreenRow(
-        **common,
+    return row(
         effects=[
             EffectRow(
                 name=e.name,
@@ -69,7 +71,9 @@ def screen_rows(plan: Plan, blocks: Sequence[Block], found: ScreenRow) -> list[R
         Row(
             case=SUITE if len(names) > 1 else names[0],
             scope="suite" if len(names) > 1 else "case",
-            contrast=ContrastRow(kind=effect.kind, of=effect.name, given=effect.given, against=""),
+            contrast=ContrastRow(
+                kind=kind_named(effect.kind), of=effect.name, given=effect.given, against=""
+            ),
             arm="",
             metric=plan.primary,
             word=str(Word.HELPS if effect.estimate > 0 else Word.HURTS),
