@@ -1,4 +1,4 @@
-"""Doubts: raised where there is reason, and rarely where there is none."""
+"""Warnings: raised where there is reason, and rarely where there is none."""
 
 import itertools
 
@@ -8,14 +8,14 @@ from scipy import stats
 
 from assay.stats.warnings import (
     Code,
-    carry_doubt,
-    grouped_doubt,
-    order_doubts,
+    carry_warning,
+    grouped_warning,
+    order_warnings,
     rank_p,
-    serial_doubt,
-    slot_doubt,
+    serial_warning,
     slot_p,
-    ties_doubt,
+    slot_warning,
+    ties_warning,
 )
 
 
@@ -30,61 +30,61 @@ def randomised(rng, blocks, arms, slot_effect=0.0):
     return table, orders
 
 
-def codes(doubts):
+def codes(warnings):
     """The codes alone."""
-    return [doubt.code for doubt in doubts]
+    return [warning.code for warning in warnings]
 
 
 def test_one_order_for_all_blocks_is_doubted():
     """ABABAB: a slot effect would be an arm effect."""
-    assert codes(order_doubts([["a", "b"]] * 10)) == [Code.ORDER_FIXED]
-    assert codes(order_doubts([["a", "b", "c"]] * 4)) == [Code.ORDER_FIXED]
+    assert codes(order_warnings([["a", "b"]] * 10)) == [Code.ORDER_FIXED]
+    assert codes(order_warnings([["a", "b", "c"]] * 4)) == [Code.ORDER_FIXED]
 
 
 def test_a_mirrored_order_is_doubted():
     """ABBAABBA meets periodic noise."""
-    assert codes(order_doubts([["a", "b"], ["b", "a"]] * 5)) == [Code.ORDER_MIRRORED]
+    assert codes(order_warnings([["a", "b"], ["b", "a"]] * 5)) == [Code.ORDER_MIRRORED]
 
 
 def test_a_short_fixed_order_may_be_chance_and_the_doubt_says_so():
     """Three blocks of two arms repeat their order in one of four random studies."""
-    (doubt,) = order_doubts([["a", "b"]] * 3)
-    assert "by chance once in 4 studies" in doubt.text
-    assert "by chance" not in order_doubts([["a", "b"]] * 10)[0].text
+    (warning,) = order_warnings([["a", "b"]] * 3)
+    assert "by chance once in 4 studies" in warning.text
+    assert "by chance" not in order_warnings([["a", "b"]] * 10)[0].text
 
 
 def test_random_orders_are_not_doubted():
     """Neither for two arms nor for four, and incomplete blocks do not hide a pattern."""
-    assert order_doubts([["a", "b"], ["a", "b"], ["b", "a"], ["a", "b"]]) == []
-    assert codes(order_doubts([["a", "b"], ["a"], ["a", "b"], ["a", "b"]])) == [Code.ORDER_FIXED]
-    assert order_doubts([["a", "b"]] * 2) == []
+    assert order_warnings([["a", "b"], ["a", "b"], ["b", "a"], ["a", "b"]]) == []
+    assert codes(order_warnings([["a", "b"], ["a"], ["a", "b"], ["a", "b"]])) == [Code.ORDER_FIXED]
+    assert order_warnings([["a", "b"]] * 2) == []
 
 
 def test_arms_one_after_the_other_are_doubted():
     """AAABBB, for any number of arms; one run each is no order."""
-    assert grouped_doubt(list("aaabbb")).code == Code.ORDER_GROUPED
-    assert grouped_doubt(list("aabbcc")).code == Code.ORDER_GROUPED
-    assert grouped_doubt(list("ababab")) is None
-    assert grouped_doubt(list("ab")) is None
-    assert grouped_doubt([]) is None
+    assert grouped_warning(list("aaabbb")).code == Code.ORDER_GROUPED
+    assert grouped_warning(list("aabbcc")).code == Code.ORDER_GROUPED
+    assert grouped_warning(list("ababab")) is None
+    assert grouped_warning(list("ab")) is None
+    assert grouped_warning([]) is None
 
 
 def test_a_slow_slot_is_seen():
     """The last run of each block 5 % off at 1 % noise."""
     rng = np.random.default_rng(1)
     for arms in (["a", "b"], ["a", "b", "c", "d"]):
-        doubt = slot_doubt(*randomised(rng, 12, arms, 0.05))
-        assert doubt is not None
-        assert doubt.code == Code.SLOT_EFFECT
+        warning = slot_warning(*randomised(rng, 12, arms, 0.05))
+        assert warning is not None
+        assert warning.code == Code.SLOT_EFFECT
 
 
 def test_clean_runs_raise_statistical_doubts_about_once_in_a_hundred():
     """At most 2.4 % of 500 studies, for slots and for serial correlation."""
     rng = np.random.default_rng(2)
     for arms in (["a", "b"], ["a", "b", "c", "d"]):
-        seen = sum(slot_doubt(*randomised(rng, 15, arms)) is not None for _ in range(500))
+        seen = sum(slot_warning(*randomised(rng, 15, arms)) is not None for _ in range(500))
         assert seen <= 12  # 99.7th percentile of Binomial(500, .01)
-    serial = sum(serial_doubt("x", rng.normal(size=20)) is not None for _ in range(500))
+    serial = sum(serial_warning("x", rng.normal(size=20)) is not None for _ in range(500))
     assert serial <= 12
 
 
@@ -99,17 +99,17 @@ def test_the_slot_test_is_the_t_test_between_orders_for_two_arms():
 def test_neighbouring_blocks_that_resemble_each_other_are_seen():
     """A contrast that wanders."""
     wander = np.cumsum(np.random.default_rng(4).normal(size=40))
-    assert serial_doubt("x", wander).code == Code.SERIAL_CORRELATION
-    assert serial_doubt("x", [1.0] * 20) is None
-    assert serial_doubt("x", []) is None
+    assert serial_warning("x", wander).code == Code.SERIAL_CORRELATION
+    assert serial_warning("x", [1.0] * 20) is None
+    assert serial_warning("x", []) is None
 
 
 def test_a_coarse_metric_is_seen():
     """Half the blocks tie."""
-    assert ties_doubt("x", [0.0, 0.0, 0.01, -0.01, 0.02, 0.03, 0.04, 0.05]).code == (
+    assert ties_warning("x", [0.0, 0.0, 0.01, -0.01, 0.02, 0.03, 0.04, 0.05]).code == (
         Code.COARSE_METRIC
     )
-    assert ties_doubt("x", np.random.default_rng(5).normal(size=20)) is None
+    assert ties_warning("x", np.random.default_rng(5).normal(size=20)) is None
 
 
 # carry-over
@@ -134,25 +134,25 @@ def test_an_arm_that_slows_whatever_follows_it_is_named():
     """5 % at 1 % noise, among two, three and five arms; the text says what it does to b."""
     rng = np.random.default_rng(11)
     for arms in ("ab", "abc", "abcde"):
-        doubt = carry_doubt(*carried(rng, 40, arms, carry=-0.05), "a")
-        assert doubt.code == Code.CARRY_OVER
-        assert "slower right after b than" in doubt.text
-        assert f"b looks better by about 1/{len(arms)} of it" in doubt.text
-        assert "only a better reset between runs" in doubt.text
+        warning = carry_warning(*carried(rng, 40, arms, carry=-0.05), "a")
+        assert warning.code == Code.CARRY_OVER
+        assert "slower right after b than" in warning.text
+        assert f"b looks better by about 1/{len(arms)} of it" in warning.text
+        assert "only a better reset between runs" in warning.text
 
 
 def test_an_arm_that_speeds_up_its_successor_makes_itself_look_worse():
     """It warms what the next run uses."""
-    doubt = carry_doubt(*carried(np.random.default_rng(12), 60, "abcd", carry=0.05), "a")
-    assert "faster right after b than right after the other arms" in doubt.text
-    assert "b looks worse by about 1/4" in doubt.text
+    warning = carry_warning(*carried(np.random.default_rng(12), 60, "abcd", carry=0.05), "a")
+    assert "faster right after b than right after the other arms" in warning.text
+    assert "b looks worse by about 1/4" in warning.text
 
 
 def test_of_two_predecessors_only_the_difference_is_known_and_both_are_named():
     """Whether b speeds up or c slows down cannot be read off the baseline's runs."""
-    doubt = carry_doubt(*carried(np.random.default_rng(12), 40, "abc", carry=0.05), "a")
-    assert "slower right after c than right after b" in doubt.text
-    assert doubt.text.endswith("It may be b that does the opposite.")
+    warning = carry_warning(*carried(np.random.default_rng(12), 40, "abc", carry=0.05), "a")
+    assert "slower right after c than right after b" in warning.text
+    assert warning.text.endswith("It may be b that does the opposite.")
 
 
 @pytest.mark.parametrize("arms", ["ab", "abc", "abcd"])
@@ -169,22 +169,22 @@ def test_a_slot_effect_alone_is_no_carry_over_from_three_arms_on():
     """3 % per place, which the slot check sees each time: at most what 1 % of 300 allows."""
     rng = np.random.default_rng(13)
     studies = [carried(rng, 20, "abc", slot=0.03) for _ in range(300)]
-    assert sum(carry_doubt(*study, "a") is not None for study in studies) <= 9
-    assert sum(slot_doubt(*study) is not None for study in studies) == 300
+    assert sum(carry_warning(*study, "a") is not None for study in studies) <= 9
+    assert sum(slot_warning(*study) is not None for study in studies) == 300
 
 
 def test_with_two_arms_slot_and_carry_over_are_one_and_the_text_says_so():
     """A run is second exactly when it follows the other arm."""
-    doubt = carry_doubt(*carried(np.random.default_rng(14), 40, "ab", slot=-0.03), "a")
-    assert "right after b than when it ran first" in doubt.text
-    assert doubt.text.endswith("With two arms this may also be an effect of the slot.")
+    warning = carry_warning(*carried(np.random.default_rng(14), 40, "ab", slot=-0.03), "a")
+    assert "right after b than when it ran first" in warning.text
+    assert warning.text.endswith("With two arms this may also be an effect of the slot.")
 
 
 def test_clean_runs_raise_carry_over_about_once_in_a_hundred():
     """300 studies of each, under drift between blocks."""
     rng = np.random.default_rng(15)
     for arms, blocks in (("ab", 12), ("abc", 15), ("abcdef", 40)):
-        seen = sum(carry_doubt(*carried(rng, blocks, arms), "a") is not None for _ in range(300))
+        seen = sum(carry_warning(*carried(rng, blocks, arms), "a") is not None for _ in range(300))
         assert seen <= 9  # 99.9th percentile of Binomial(300, .01)
 
 
@@ -192,7 +192,7 @@ def test_one_disaster_does_not_look_like_carry_over():
     """Ranks: a run 90 % off is one run."""
     table, orders = carried(np.random.default_rng(16), 20, "abc")
     table[7]["a"] -= 2.3
-    assert carry_doubt(table, orders, "a") is None
+    assert carry_warning(table, orders, "a") is None
 
 
 def test_a_single_run_after_an_arm_does_not_name_that_arm():
@@ -203,7 +203,7 @@ def test_a_single_run_after_an_arm_does_not_name_that_arm():
     table = {block: {arm: rng.normal(0, 0.01) for arm in order} for block, order in orders.items()}
     for block, order in orders.items():
         table[block]["a"] -= {"b": 0.5, "c": 0.05, "d": 0.0}[order[2]]
-    assert "slower right after c than right after d" in carry_doubt(table, orders, "a").text
+    assert "slower right after c than right after d" in carry_warning(table, orders, "a").text
 
 
 def test_arms_that_left_and_runs_that_failed_do_not_hide_carry_over():
@@ -215,7 +215,7 @@ def test_arms_that_left_and_runs_that_failed_do_not_hide_carry_over():
         del table[block]["d"]
         orders[block] = [arm for arm in orders[block] if arm != "d"]
     del table[5]["a"], table[6]["b"]
-    assert "right after b" in carry_doubt(table, orders, "a").text
+    assert "right after b" in carry_warning(table, orders, "a").text
 
 
 def test_with_several_cases_the_run_before_may_be_of_another_case():
@@ -231,18 +231,18 @@ def test_with_several_cases_the_run_before_may_be_of_another_case():
             for k, (case, arm) in enumerate(order)
             if case == "read"
         }
-    doubt = carry_doubt(table, orders, "a", case="read")
-    assert "a ran" in doubt.text
-    assert "right after b" in doubt.text
-    assert "1/4" in doubt.text
+    warning = carry_warning(table, orders, "a", case="read")
+    assert "a ran" in warning.text
+    assert "right after b" in warning.text
+    assert "1/4" in warning.text
 
 
 def test_too_few_runs_raise_no_doubt_about_carry_over():
     """Neither none at all nor seven blocks."""
-    assert carry_doubt({}, {}, "a") is None
+    assert carry_warning({}, {}, "a") is None
     study = carried(np.random.default_rng(19), 7, "ab", carry=-0.5)
-    assert carry_doubt(*study, "a") is None
-    assert carry_doubt({0: {"b": 1.0}}, {0: ["b"]}, "a") is None
+    assert carry_warning(*study, "a") is None
+    assert carry_warning({0: {"b": 1.0}}, {0: ["b"]}, "a") is None
 
 
 def test_the_rank_test_is_kruskal_and_wallis_or_its_f():

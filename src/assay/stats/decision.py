@@ -25,7 +25,7 @@ from assay.stats import warnings
 from assay.stats.rule import Rule, Strength, Word
 from assay.stats.run_table import Better, Columns, Floats, Indices, Table, read_runs
 from assay.stats.sequence import Judgement, judge, judge_once
-from assay.stats.warnings import Code, Doubt
+from assay.stats.warnings import Code, StatWarning
 
 ALPHA_MIN = 1e-12  # nobody measures as often; far below, the quantiles end
 PLANNED_MAX = 10**9
@@ -73,7 +73,7 @@ class Decision:
     blocks: int
     rule: Rule
     verdicts: dict[str, Verdict]
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[StatWarning, ...]
     medians: dict[str, float]
 
     @property
@@ -123,9 +123,9 @@ def decide(
     else:
         judgements = judge(series, rule, int(planned), count)
     doubts = [
-        *_plan_doubts(planned, count, judgements),
-        *_dropped_doubts(contrasts, table, baseline),
-        *_run_doubts(contrasts, table, baseline),
+        *_plan_warnings(planned, count, judgements),
+        *_dropped_warnings(contrasts, table, baseline),
+        *_run_warnings(contrasts, table, baseline),
     ]
     return Decision(
         baseline=baseline,
@@ -246,10 +246,12 @@ def _verdict(judgement: Judgement) -> Verdict:
     )
 
 
-def _plan_doubts(planned: int | None, blocks: int, judgements: dict[str, Judgement]) -> list[Doubt]:
+def _plan_warnings(
+    planned: int | None, blocks: int, judgements: dict[str, Judgement]
+) -> list[StatWarning]:
     if planned is None:
         return [
-            Doubt(
+            StatWarning(
                 Code.FIXED_SAMPLE,
                 "tested once, as a number of blocks fixed beforehand; adding blocks and testing "
                 "again until the answer pleases is wrong far more often than alpha: give the "
@@ -258,7 +260,7 @@ def _plan_doubts(planned: int | None, blocks: int, judgements: dict[str, Judgeme
         ]
     if blocks > planned:
         return [
-            Doubt(
+            StatWarning(
                 Code.BEYOND_PLAN,
                 f"{blocks - planned} of {blocks} blocks came after the {planned} planned and "
                 "were not used",
@@ -266,7 +268,7 @@ def _plan_doubts(planned: int | None, blocks: int, judgements: dict[str, Judgeme
         ]
     if not all(judgement.final for judgement in judgements.values()):
         return [
-            Doubt(
+            StatWarning(
                 Code.UNFINISHED,
                 f"{blocks} of {planned} planned blocks are in; undecided arms may still be decided",
             )
@@ -274,7 +276,7 @@ def _plan_doubts(planned: int | None, blocks: int, judgements: dict[str, Judgeme
     return []
 
 
-def _dropped_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[Doubt]:
+def _dropped_warnings(contrasts: Contrasts, table: Table, baseline: str) -> list[StatWarning]:
     doubts = []
     for arm, (used, _) in contrasts.items():
         count = len(table.blocks) - len(used)
@@ -284,7 +286,7 @@ def _dropped_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[D
         lacking = np.setdiff1d(among, used)[:5]
         shown = ", ".join(str(table.blocks[k]) for k in lacking) + (", ..." if count > 5 else "")
         doubts.append(
-            Doubt(
+            StatWarning(
                 Code.BLOCKS_DROPPED,
                 f"{arm}: {count} of {len(table.blocks)} blocks lack it or {baseline} "
                 f"and do not count ({shown})",
@@ -293,11 +295,11 @@ def _dropped_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[D
     return doubts
 
 
-def _run_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[Doubt]:
-    doubts: list[Doubt | None] = []
+def _run_warnings(contrasts: Contrasts, table: Table, baseline: str) -> list[StatWarning]:
+    doubts: list[StatWarning | None] = []
     if table.by_position:
         doubts.append(
-            Doubt(
+            StatWarning(
                 Code.ORDER_UNKNOWN,
                 "the runs name no blocks, so the first run of every arm was paired with the first "
                 "of the others, the second with the second, and so on; the verdicts hold if the "
@@ -307,20 +309,20 @@ def _run_doubts(contrasts: Contrasts, table: Table, baseline: str) -> list[Doubt
         )
     elif table.orders is None:
         doubts.append(
-            Doubt(
+            StatWarning(
                 Code.ORDER_UNKNOWN,
                 "the rows do not say in which order the runs happened; the verdicts hold if it "
                 "was random inside every block",
             )
         )
     if table.orders is not None:
-        grouped = warnings.grouped_doubt(table.sequence or [])
+        grouped = warnings.grouped_warning(table.sequence or [])
         doubts.append(grouped)
         if grouped is None:
-            doubts.extend(warnings.order_doubts(list(table.orders.values())))
-            doubts.append(warnings.slot_doubt(table.by_block, table.orders))
-            doubts.append(warnings.carry_doubt(table.by_block, table.orders, baseline))
+            doubts.extend(warnings.order_warnings(list(table.orders.values())))
+            doubts.append(warnings.slot_warning(table.by_block, table.orders))
+            doubts.append(warnings.carry_warning(table.by_block, table.orders, baseline))
     for arm, (_, values) in contrasts.items():
-        doubts.append(warnings.serial_doubt(arm, values))
-        doubts.append(warnings.ties_doubt(arm, values))
+        doubts.append(warnings.serial_warning(arm, values))
+        doubts.append(warnings.ties_warning(arm, values))
     return [doubt for doubt in doubts if doubt is not None]

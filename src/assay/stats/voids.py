@@ -16,13 +16,13 @@ from collections.abc import Mapping
 
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.fisher import holm, one_against_rest
-from assay.stats.warnings import Code, Doubt
+from assay.stats.warnings import Code, StatWarning
 
 
-def void_doubt(
+def void_warning(
     voids: Mapping[str, int], runs: Mapping[str, int], constants: Constants = STANDARD
-) -> Doubt | None:
-    """A doubt when voids depend on the arm. Both by arm; `runs` are all that were made.
+) -> StatWarning | None:
+    """A warning when voids depend on the arm. Both by arm; `runs` are all that were made.
 
     Holm over the arms, or one test where there are two.
     """
@@ -35,7 +35,7 @@ def void_doubt(
     others = [a for a in plain if a != arm]
     here, there = voids.get(arm, 0), sum(voids.get(a, 0) for a in others)
     rest = f"{there} of {sum(runs[a] for a in others)}"
-    return Doubt(
+    return StatWarning(
         Code.VOIDS_DEPEND,
         f"{here} of {runs[arm]} runs of {arm} were void, {rest} of the other arms' "
         f"(Fisher p = {flagged[arm]:.2g}): a rule that voids runs may depend on the arm, and the "

@@ -1,7 +1,7 @@
-"""Doubts about a set of runs that can be seen in the runs themselves.
+"""Warnings about a set of runs that can be seen in the runs themselves.
 
-A closed list of codes, so that a doubt is data: stored with the result, countable, testable. A
-doubt never changes a verdict; it tells the reader what the verdict rests on. Each statistical
+A closed list of codes, so that a warning is data: stored with the result, countable, testable. A
+warning never changes a verdict; it tells the reader what the verdict rests on. Each statistical
 check speaks up by chance about once in a hundred clean studies.
 
 Not here: anything that needs the host or the server (steal, settings read back); those are the
@@ -34,7 +34,7 @@ from assay.stats.signed_rank import DECIMALS, midranks
 
 
 class Code(enum.StrEnum):
-    """Every doubt there is."""
+    """Every warning there is."""
 
     FIXED_SAMPLE = "fixed-sample"
     UNFINISHED = "unfinished"
@@ -55,15 +55,17 @@ class Code(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """One doubt: its code and the sentence for people."""
+class StatWarning:
+    """One warning: its code and the sentence for people."""
 
     code: Code
     text: str
 
 
-def order_doubts(orders: Sequence[Sequence[str]], constants: Constants = STANDARD) -> list[Doubt]:
-    """Doubts from the run order inside blocks.
+def order_warnings(
+    orders: Sequence[Sequence[str]], constants: Constants = STANDARD
+) -> list[StatWarning]:
+    """Warnings from the run order inside blocks.
 
     `orders`: per block, in time order, its arms in the order they ran; blocks that lack an arm
     are passed over. A random order repeats by
@@ -78,7 +80,7 @@ def order_doubts(orders: Sequence[Sequence[str]], constants: Constants = STANDAR
     odds = odds if one_in <= 1 / constants.warning_rare else ""
     if all(order == orders[0] for order in orders):
         return [
-            Doubt(
+            StatWarning(
                 Code.ORDER_FIXED,
                 "every block ran the arms in the same order, so whatever favours a slot favours "
                 "an arm; this cannot be repaired afterwards, only by runs in a random order."
@@ -88,7 +90,7 @@ def order_doubts(orders: Sequence[Sequence[str]], constants: Constants = STANDAR
     flipped = [orders[0] if k % 2 == 0 else orders[0][::-1] for k in range(len(orders))]
     if orders == flipped:
         return [
-            Doubt(
+            StatWarning(
                 Code.ORDER_MIRRORED,
                 "the order mirrors from block to block (ABBA), so periodic disturbances count "
                 "for an arm; this cannot be repaired afterwards, only by a random order." + odds,
@@ -97,7 +99,7 @@ def order_doubts(orders: Sequence[Sequence[str]], constants: Constants = STANDAR
     return []
 
 
-def grouped_doubt(sequence: Sequence[str]) -> Doubt | None:
+def grouped_warning(sequence: Sequence[str]) -> StatWarning | None:
     """Whether all runs of one arm came before those of the next (AAABBB).
 
     `sequence`: the arm of each run, in time order over the whole study.
@@ -106,18 +108,18 @@ def grouped_doubt(sequence: Sequence[str]) -> Doubt | None:
     switches = sum(late != early for early, late in itertools.pairwise(sequence))
     if arms < 2 or switches != arms - 1 or len(sequence) < 2 * arms:
         return None
-    return Doubt(
+    return StatWarning(
         Code.ORDER_GROUPED,
         "the arms ran one after the other (AAABBB), so drift of the machine looks like an "
         "effect; this order cannot be repaired afterwards, and more runs make it worse.",
     )
 
 
-def slot_doubt(
+def slot_warning(
     table: Mapping[Block, Mapping[str, float]],
     orders: Mapping[Block, Sequence[str]],
     constants: Constants = STANDARD,
-) -> Doubt | None:
+) -> StatWarning | None:
     """Whether the place inside a block matters: means of residuals by slot differ.
 
     `table`: block -> arm -> log metric; `orders`: block -> its arms as they ran. Blocks with
@@ -136,7 +138,7 @@ def slot_doubt(
         return None
     means = by_slot.mean(axis=0)
     spread = math.expm1(float(np.ptp(means)))
-    return Doubt(
+    return StatWarning(
         Code.SLOT_EFFECT,
         f"the place inside a block matters: slots differ by about {percent(spread)}. "
         "A random order keeps the verdict valid; a better reset between runs would make it "
@@ -163,13 +165,13 @@ def slot_p(slots: NDArray[np.float64]) -> float:
     return float(fdtrc(free, free * (blocks - 2), ratio))
 
 
-def carry_doubt(
+def carry_warning(
     table: Mapping[Block, Mapping[str, float]],
     orders: Mapping[Block, Sequence[Hashable]],
     baseline: str,
     case: str | None = None,
     constants: Constants = STANDARD,
-) -> Doubt | None:
+) -> StatWarning | None:
     """Whether the arm that ran just before a run of the baseline shows in that run.
 
     `table`: block -> arm -> log metric, of one case; `orders`: block -> its runs as they ran,
@@ -182,7 +184,7 @@ def carry_doubt(
     A run is taken relative to the other arms of its block, each at its median distance. The first
     run of a block has no known predecessor (a pause, or a void attempt) and is left out, so with
     three arms or more every predecessor meets the same mixture of slots, and a slot effect alone
-    raises no doubt. What every arm hands on alike cannot be seen, and does no harm. With two arms
+    raises no warning. What every arm hands on alike cannot be seen, and does no harm. With two arms
     only "second" and "first" can be compared: that is the slot effect as well, and the
     sum of what each arm does to the other.
     """
@@ -202,7 +204,7 @@ def carry_doubt(
     if rank_p(list(groups.values()), constants) >= constants.warning_rare:
         return None
     runs = max(len(order) for order in orders.values())
-    return Doubt(Code.CARRY_OVER, _carried(groups, baseline, runs))
+    return StatWarning(Code.CARRY_OVER, _carried(groups, baseline, runs))
 
 
 def _relative(table: Mapping[Block, Mapping[str, float]], baseline: str) -> dict[Block, float]:
@@ -272,9 +274,9 @@ def rank_p(groups: Sequence[Sequence[float]], constants: Constants = STANDARD) -
     return float(fdtrc(free, rest, (between / free) / (inside / rest))) if inside > 0 else 0.0
 
 
-def serial_doubt(
+def serial_warning(
     name: str, values: Sequence[float] | NDArray[np.float64], constants: Constants = STANDARD
-) -> Doubt | None:
+) -> StatWarning | None:
     """Whether contrasts of neighbouring blocks are alike (lag-1 correlation)."""
     n = len(values)
     centred = np.asarray(values) - np.median(values) if n else np.zeros(0)
@@ -284,16 +286,16 @@ def serial_doubt(
     correlation = float(np.sum(centred[1:] * centred[:-1])) / scale
     if abs(correlation) <= constants.warning_rare_z / math.sqrt(n):
         return None
-    return Doubt(
+    return StatWarning(
         Code.SERIAL_CORRELATION,
         f"{name}: the effect in one block resembles that in the next (correlation "
         f"{correlation:.2f}), so something slower than a block acts on one arm only.",
     )
 
 
-def ties_doubt(
+def ties_warning(
     name: str, values: Sequence[float] | NDArray[np.float64], constants: Constants = STANDARD
-) -> Doubt | None:
+) -> StatWarning | None:
     """Whether the metric is too coarse: many contrasts are zero or equal in size."""
     n = len(values)
     if n < constants.warning_blocks_min:
@@ -302,7 +304,7 @@ def ties_doubt(
     tied = int(np.sum(counts[(counts > 1) | (sizes == 0)]))
     if tied / n <= constants.warning_ties_max:
         return None
-    return Doubt(
+    return StatWarning(
         Code.COARSE_METRIC,
         f"{name}: {tied} of {n} blocks tie with another or show no change at all; the metric "
         "is rounded too coarsely for its effect.",

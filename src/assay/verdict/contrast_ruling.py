@@ -21,13 +21,13 @@ from assay.stats.sample_size import Sizing, plan_blocks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
-from assay.stats.warnings import Doubt
+from assay.stats.warnings import StatWarning
 from assay.verdict import validity
 from assay.verdict.observations import Block, Table, suite_table, tables
 from assay.verdict.predictions import prediction_rows
 from assay.verdict.rows import SUITE, BestRow, ContrastRow, Row, ScalingRow, ScreenRow, WitnessRow
 from assay.verdict.selection import ranked
-from assay.verdict.self_check import doubts, not_steady, stability_rows
+from assay.verdict.self_check import not_steady, stability_rows, study_warnings
 
 Values = list[tuple[int, float]]
 Key = tuple[str, str]
@@ -48,7 +48,7 @@ class Ruling:
     size: Sizing | None
     live: frozenset[tuple[str, str]]
     finished: bool
-    warnings: list[Doubt]
+    warnings: list[StatWarning]
     block_s: float = 0.0
     undecided: bool = False
     offset: int = 0
@@ -117,7 +117,7 @@ def confirm(task: Task) -> Ruling:
         rows += _secondary(task)
         rows += prediction_rows(task.plan, task.contrasts, task.blocks)
     return Ruling(
-        rows, size, live, finished, doubts(task.plan, task.blocks, values),
+        rows, size, live, finished, study_warnings(task.plan, task.blocks, values),
         block_s=task.block_s, undecided=undecided, best=best,
         told_apart=differs.text if differs else "",
     )  # fmt: skip

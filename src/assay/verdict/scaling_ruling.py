@@ -23,7 +23,7 @@ from assay.verdict import validity
 from assay.verdict.contrast_ruling import Ruling, Task, verdict_row
 from assay.verdict.observations import Block, table
 from assay.verdict.rows import Bounded, ContrastRow, Row, ScalingRow
-from assay.verdict.self_check import doubts
+from assay.verdict.self_check import study_warnings
 
 Curve = list[dict[int, float]]
 """Complete blocks: threads -> operations per second."""
@@ -44,7 +44,7 @@ def scale(plan: Plan, blocks: Sequence[Block], stopped: str) -> Ruling:
         if len(found) == 2:
             rows += _compared(plan, blocks, case.name, found)
             rows += _by_threads(plan, blocks, case.name)
-    return Ruling(rows, None, frozenset(), True, doubts(plan, blocks, {}), scaling=curves)
+    return Ruling(rows, None, frozenset(), True, study_warnings(plan, blocks, {}), scaling=curves)
 
 
 def _curve(plan: Plan, blocks: Sequence[Block], case: str, configuration: str) -> Curve:

@@ -1,4 +1,4 @@
-"""What a study says about itself, from its own runs: doubts, steadiness, rare slow runs."""
+"""What a study says about itself, from its own runs: warnings, steadiness, rare slow runs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from assay.stats.contrast import Contrast
 from assay.stats.rule import Strength
 from assay.stats.slow_runs import stability
 from assay.stats.stationarity import steadiness
-from assay.stats.warnings import Code, Doubt
+from assay.stats.warnings import Code, StatWarning
 from assay.verdict.observations import Block, observations, orders, table
 from assay.verdict.rows import ContrastRow, Row
 from assay.verdict.validity import witness
 
 
-def doubts(
+def study_warnings(
     plan: Plan,
     blocks: Sequence[Block],
     values: Mapping[tuple[str, str], Sequence[tuple[int, float]]],
-) -> list[Doubt]:
+) -> list[StatWarning]:
     """Stand-ins, and what the runs themselves show to be doubtful; none changes a verdict."""
     found = [
-        Doubt(Code.STAND_IN, f"case {case.name} ran on a stand-in: {case.stand_in}")
+        StatWarning(Code.STAND_IN, f"case {case.name} ran on a stand-in: {case.stand_in}")
         for case in plan.cases
         if case.stand_in
     ]
@@ -33,30 +33,30 @@ def doubts(
     for case in plan.cases:
         logs, order = table(blocks, case.name, plan.primary), orders(blocks, case.name)
         every = {index: list(block.cells) for index, block in enumerate(blocks)}
-        carry = warnings.carry_doubt(logs, every, plan.baseline, case=case.name, constants=fixed)
+        carry = warnings.carry_warning(logs, every, plan.baseline, case=case.name, constants=fixed)
         same_question = carry is not None and len(plan.arms) == 2
-        seen += [carry, None if same_question else warnings.slot_doubt(logs, order, fixed)]
-    found += [doubt for doubt in seen if doubt is not None]
+        seen += [carry, None if same_question else warnings.slot_warning(logs, order, fixed)]
+    found += [warning for warning in seen if warning is not None]
     numbers = {
         f"{case}: {name}" if len(plan.cases) > 1 else name: [value for _, value in series]
         for (case, name), series in values.items()
     }
-    for check in (warnings.serial_doubt, warnings.ties_doubt):
+    for check in (warnings.serial_warning, warnings.ties_warning):
         found += _together({name: check(name, series, fixed) for name, series in numbers.items()})
     return found + _closed_loop(plan, blocks)
 
 
-def _together(doubts_: Mapping[str, Doubt | None]) -> list[Doubt]:
-    """One doubt about several contrasts as one sentence: the first in full, the others by name."""
-    there = {name: doubt for name, doubt in doubts_.items() if doubt is not None}
+def _together(found: Mapping[str, StatWarning | None]) -> list[StatWarning]:
+    """One warning about several contrasts: the first in full, the others by name."""
+    there = {name: warning for name, warning in found.items() if warning is not None}
     if not there:
         return []
     first, *others = there
     same = f" The same of {', '.join(others)}." if others else ""
-    return [Doubt(there[first].code, there[first].text + same)]
+    return [StatWarning(there[first].code, there[first].text + same)]
 
 
-def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[Doubt]:
+def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[StatWarning]:
     """A latency without a schedule of intended sends says what waited, not who would have."""
     if not plan.primary.startswith("latency_"):
         return []
@@ -70,7 +70,7 @@ def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[Doubt]:
         "latencies come from a closed loop: a slow server was asked less often, so its tail looks "
         "better than its users would find it; compare them at a fixed rate"
     )
-    return [Doubt(Code.CLOSED_LOOP, text)]
+    return [StatWarning(Code.CLOSED_LOOP, text)]
 
 
 def not_steady(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from assay.plan import Plan
 from assay.stats.rule import Strength, Word
-from assay.stats.voids import void_doubt
-from assay.stats.warnings import Code, Doubt
+from assay.stats.voids import void_warning
+from assay.stats.warnings import Code, StatWarning
 from assay.verdict.contrast_ruling import Ruling
 from assay.verdict.rows import SUITE, Absentee, PlannedSize, Verdicts
 
@@ -54,10 +54,10 @@ def summarise(
             counted[arm] = counted.get(arm, 0) + 1
     size = ruling.size
     made = Counter(arm for arm, _ in statuses)
-    doubt = void_doubt({arm: voids.get(arm, 0) for arm in made}, made, plan.constants)
-    warned = [*ruling.warnings, *([doubt] if doubt is not None else [])]
+    warning = void_warning({arm: voids.get(arm, 0) for arm in made}, made, plan.constants)
+    warned = [*ruling.warnings, *([warning] if warning is not None else [])]
     if plan.pilot is not None and plan.pilot.doubt:
-        warned.append(Doubt(Code.PILOT_UNSETTLED, plan.pilot.doubt))
+        warned.append(StatWarning(Code.PILOT_UNSETTLED, plan.pilot.doubt))
     return Verdicts(
         study=plan.study,
         primary=plan.primary,
