@@ -32,11 +32,16 @@ test: install
 	scripts/install-test-tools
 	scripts/phases lint-python test-units lint-native test-native test-servers test-aarch64
 
+# Each test has a limit of its own (scripts/limit-tests).
+NATIVE := --manifest-path native/Cargo.toml --release --locked --quiet
+LIMITED := cargo test --config 'target."cfg(unix)".runner = "scripts/limit-tests"' $(NATIVE)
+LOOM := primitives data-cache index log transactions
+
 test-native:
-	cargo test --manifest-path native/Cargo.toml --release --locked --quiet
-	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=native/target/loom cargo test \
-	    --manifest-path native/Cargo.toml --release --locked --quiet --test 'loom*' \
-	    -p assay-primitives -p assay-data-cache -p assay-index -p assay-log -p assay-transactions
+	@echo "building the native tests and running them: some minutes the first time"
+	$(LIMITED) --tests
+	scripts/limit-tests cargo test $(NATIVE) --doc
+	$(LIMITED) --test loom $(foreach crate,$(LOOM),-p assay-$(crate) --features assay-$(crate)/loom)
 
 # Cross-built, run under qemu: behaviour, never time.
 test-aarch64:

@@ -1,11 +1,10 @@
 //! Loom runs the shipped protocols through every order of threads and every outcome that weak
 //! memory allows, and shows that it would have found the known mistakes.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p assay-data-cache --release --test loom`
+//! `cargo test -p assay-data-cache --release --features loom --test loom`
 //!
 //! Frames are loom cells: a reader that looks at one while it is rewritten is found out, however
 //! the values come out.
-#![cfg(loom)]
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use std::ptr::NonNull;

@@ -17,10 +17,10 @@ use crate::IndexError;
 use crate::node::Node;
 
 /// 1 MiB of nodes at a time.
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 const CHUNK: u64 = 1024;
 /// Loom does not see the order that `OnceLock` gives, so a model must get along with one chunk.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 const CHUNK: u64 = 8;
 /// 4 GiB of nodes in all, some 170 million keys at usual fill.
 const CHUNKS: u64 = 4096;

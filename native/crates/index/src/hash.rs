@@ -35,10 +35,10 @@ use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVe
 
 const NO_KEY: u64 = u64::MAX;
 /// Slots that share a version: 1 KiB, as a tree's node.
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 const SEGMENT: usize = 64;
 /// Loom pays for every word.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 const SEGMENT: usize = 2;
 
 /// The index of kind "hash".

@@ -67,10 +67,10 @@ use crate::{Caller, Index, IndexError, NodeSet, NodeVersion, Visit};
 /// Marks an empty entry. This one key is never kept here; the tree answers for it.
 const NO_KEY: u64 = u64::MAX;
 /// Entries of a bucket: what fits a cache line beside the state.
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 pub const ENTRIES_PER_BUCKET: usize = 3;
 /// So that two keys suffice for a replacement in a model.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 pub const ENTRIES_PER_BUCKET: usize = 1;
 
 const WRITING: u64 = 1;
@@ -91,7 +91,7 @@ struct Entry {
     reference: AtomicU64,
 }
 
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 const _: () = assert!(size_of::<Bucket>() == 64);
 
 impl Default for Entry {

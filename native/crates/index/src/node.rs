@@ -21,10 +21,10 @@
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Entries in a node.
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 pub const CAPACITY: usize = 61;
 /// Loom pays for every word.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 pub const CAPACITY: usize = 4;
 
 const NO_NODE: u64 = u64::MAX;
@@ -42,7 +42,7 @@ pub struct Node<H> {
     pub body: Body,
 }
 
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 const _: () = assert!(size_of::<Node<[u64; 2]>>() == 1024);
 
 /// An entry copied out.

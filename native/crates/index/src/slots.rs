@@ -32,7 +32,7 @@ impl<T> Slots<T> {
     ///
     /// # Errors
     /// When the host does not give them.
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     pub fn on_pages(
         count: usize,
         item: impl Fn() -> T,
@@ -55,7 +55,7 @@ impl<T> Slots<T> {
     }
 
     /// On the heap: loom's atomics own memory of their own.
-    #[cfg(loom)]
+    #[cfg(feature = "loom")]
     pub fn on_pages(
         count: usize,
         item: impl Fn() -> T,

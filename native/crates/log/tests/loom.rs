@@ -1,9 +1,7 @@
 //! The hand-off under loom: every interleaving of a few workers, with the shipped code; and twins
 //! of it that are wrong in one way each, which loom must reject.
 //!
-//!     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
-//!         cargo test -p assay-log --release --test loom
-#![cfg(loom)]
+//!     cargo test -p assay-log --release --features loom --test loom
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::io;

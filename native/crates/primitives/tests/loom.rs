@@ -1,13 +1,11 @@
 //! Loom runs the shipped locks through every order of threads and every outcome that weak memory
 //! allows; and twins of them, wrong in one way each, which loom must reject.
 //!
-//!     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
-//!         cargo test -p assay-primitives --release --test loom
+//!     cargo test -p assay-primitives --release --features loom --test loom
 //!
 //! What a lock guards is a cell that is not atomic: loom rejects two threads inside at once, and
 //! also one that comes after another without the release and the acquire that make the first one's
 //! work visible. A wait that nobody ends is a deadlock, or more steps than a model may have.
-#![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::sync::{Arc, LazyLock};

@@ -112,10 +112,10 @@ pub use transaction::Transaction;
 pub use worker::Worker;
 
 // The tests' support names this crate as tests in `tests/` do.
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 extern crate self as assay_transactions;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod seeded;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -1,8 +1,7 @@
 //! Loom runs the shipped word protocols through every order of threads and every outcome that weak
 //! memory allows, and shows that it would have found the known mistakes.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p assay-transactions --release --test loom`
-#![cfg(loom)]
+//! `cargo test -p assay-transactions --release --features loom --test loom`
 
 use core::ptr::NonNull;
 

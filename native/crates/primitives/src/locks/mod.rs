@@ -20,9 +20,9 @@ pub mod elided;
 pub mod futex;
 pub mod mcs;
 pub mod slow;
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod sync;
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 pub mod sync;
 pub mod table;
 pub mod ticket;

@@ -1,33 +1,33 @@
 //! What the locks take from outside: atomics, a futex, and giving the CPU away. The standard
-//! library's and the kernel's, or, with `--cfg loom`, loom's, so that loom runs the shipped locks.
+//! library's and the kernel's, or, with the feature `loom`, loom's, so that loom runs the shipped locks.
 //!
-//! Loom's atomics are larger than a word: with `--cfg loom` a lock is not eight bytes and cannot
+//! Loom's atomics are larger than a word: with the feature `loom` a lock is not eight bytes and cannot
 //! lie in a `LockTable`.
 
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::all::hint::Relax;
 
 /// Looks that a thread takes in a row at something that is a few instructions away.
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 pub(crate) const LOOKS: u32 = 256;
 /// Loom pays for every look.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 pub(crate) const LOOKS: u32 = 1;
 
 /// Executes the hint. In a model the other threads go on, or it would wait for ever.
 #[inline(always)]
 pub(crate) fn relax<R: Relax>() {
     R::relax();
-    #[cfg(loom)]
+    #[cfg(feature = "loom")]
     yield_cpu();
 }
 
 /// Stores to a word that waiting threads swap.
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 #[inline(always)]
 pub(crate) fn store_over_swaps(word: &AtomicU64, value: u64, order: Ordering) {
     word.store(value, order);
@@ -38,33 +38,33 @@ pub(crate) fn store_over_swaps(word: &AtomicU64, value: u64, order: Ordering) {
 /// thread would read its own swap for ever. Reading and writing in one step says it to loom; unlike
 /// a store it lets a thread that acquires learn of earlier releases too, but not of this thread's
 /// work unless `order` releases.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 pub fn store_over_swaps(word: &AtomicU64, value: u64, order: Ordering) {
     word.swap(value, order);
 }
 
 /// Gives the CPU away.
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 #[inline(always)]
 pub(crate) fn yield_cpu() {
     // SAFETY: sched_yield takes no argument and always succeeds on Linux.
     unsafe { libc::sched_yield() };
 }
 
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 loom::thread_local! {
     static LOOKS_IN_VAIN: core::cell::Cell<u32> = core::cell::Cell::new(0);
 }
 
 /// Orders of threads are explored until one thread has looked so often in vain.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 const LOOKS_EXPLORED: u32 = 3;
 
 /// Lets the other threads of the model go on. Two waiting threads could alternate for ever, each
 /// time another order of threads to loom; so after some looks the execution is only brought to its
 /// end, without trying other orders of what is left. A wait that nobody ends still shows: the
 /// execution then never ends.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 pub fn yield_cpu() {
     LOOKS_IN_VAIN.with(|looks| {
         looks.set(looks.get() + 1);
@@ -76,12 +76,12 @@ pub fn yield_cpu() {
 }
 
 /// A word on which threads can sleep (futex(2)).
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 #[repr(transparent)]
 #[derive(Default)]
 pub struct FutexWord(AtomicU32);
 
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 impl FutexWord {
     /// The word itself.
     #[inline(always)]
@@ -112,7 +112,7 @@ impl FutexWord {
 /// The kernel's futex as futex(2) promises it: comparing the word and going to sleep are one step,
 /// ordered against wake-ups by the lock of the queue. It never wakes without reason, so that a lost
 /// wake-up is a deadlock, which loom reports.
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 #[derive(Default)]
 pub struct FutexWord {
     word: AtomicU32,
@@ -120,7 +120,7 @@ pub struct FutexWord {
     woken: loom::sync::Condvar,
 }
 
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 #[derive(Default)]
 struct Queue {
     sleeping: u32,
@@ -128,7 +128,7 @@ struct Queue {
     wakes: u32,
 }
 
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 impl FutexWord {
     /// The word itself.
     pub fn atomic(&self) -> &AtomicU32 {
@@ -159,5 +159,5 @@ impl FutexWord {
     }
 }
 
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 const UNPOISONED: &str = "a panic ends the model";

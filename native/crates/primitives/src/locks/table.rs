@@ -23,7 +23,8 @@ pub struct LockTable<L> {
 const TABLE_ALIGNMENT: usize = 128;
 
 impl<L: RawLock> LockTable<L> {
-    const SHAPE: () = assert!(cfg!(loom) || size_of::<L>() == 8 && align_of::<L>() == 8);
+    const SHAPE: () =
+        assert!(cfg!(feature = "loom") || size_of::<L>() == 8 && align_of::<L>() == 8);
 
     /// The memory that a table of `count` locks takes from an arena.
     pub fn bytes(count: usize, padding: usize) -> usize {

@@ -92,7 +92,7 @@ pub fn leave_exclusive(lock: &AtomicU64) {
     lock.store(0, Ordering::Release);
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
 

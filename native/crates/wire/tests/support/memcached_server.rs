@@ -1,9 +1,6 @@
 //! A memcached of the test's own: a free port of the loopback or a Unix socket, ended when dropped.
 #![allow(dead_code)] // Not every test uses everything.
 
-#[path = "process.rs"]
-mod process;
-
 use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -13,7 +10,8 @@ use std::time::Duration;
 
 use assay_runtime::Address;
 use assay_wire::Target;
-use process::{free_port, is_up};
+
+use super::process::{free_port, is_up};
 
 pub struct MemcachedServer {
     process: Child,

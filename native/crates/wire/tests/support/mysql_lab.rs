@@ -9,7 +9,7 @@ use assay_wire::sql::Session as _;
 use assay_wire::{ServerErrorKind, WireError};
 
 use crate::mariadb_server::MariadbServer;
-use crate::mysql_loop::run;
+use crate::worker::run;
 
 const USERS: &str = "CREATE DATABASE lab CHARACTER SET utf8mb4; CREATE USER native@'%' IDENTIFIED BY 'se cret'; \
     GRANT ALL ON lab.* TO native@'%'; CREATE USER nobody@'%' IDENTIFIED BY ''; \

@@ -2,16 +2,13 @@
 //! temporary directory, ended when dropped.
 #![allow(dead_code)] // Not every test uses everything.
 
-#[path = "process.rs"]
-mod process;
-
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use super::process::{free_port, is_up};
 use assay_runtime::Address;
-use process::{free_port, is_up};
 
 pub struct NginxServer {
     process: Child,

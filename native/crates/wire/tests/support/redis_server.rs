@@ -1,16 +1,13 @@
 //! A Redis of the test's own: a free port of the loopback, no persistence, ended when dropped.
 #![allow(dead_code)] // Not every test uses everything.
 
-#[path = "process.rs"]
-mod process;
-
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use super::process::{free_port, is_up};
 use assay_runtime::Address;
 use assay_wire::Target;
-use process::{free_port, is_up};
 
 pub struct RedisServer {
     process: Child,

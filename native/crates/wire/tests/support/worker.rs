@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicBool;
 
 use assay_primitives::Clock;
-use assay_runtime::{Address, Handle, Listener, Worker, deadline};
+use assay_runtime::{Address, Handle, Listener, Worker, deadline, sleep_until};
 
 /// Runs a task beside what it starts, a minute at most.
 pub fn run<F: Future<Output = ()>>(task: impl FnOnce(Handle) -> F) {
@@ -20,6 +20,13 @@ pub fn run<F: Future<Output = ()>>(task: impl FnOnce(Handle) -> F) {
 pub fn after_ms(handle: &Handle, ms: u64) -> u64 {
     let clock = handle.clock();
     clock.ticks() + clock.ticks_of_ns(ms * 1_000_000)
+}
+
+/// Lets other tasks go on until something is so.
+pub async fn until(handle: &Handle, mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        sleep_until(handle, after_ms(handle, 1)).await;
+    }
 }
 
 /// A listener on a free port, and its address.

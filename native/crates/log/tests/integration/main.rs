@@ -1,0 +1,8 @@
+//! The tests of what the crate offers, in one binary: a module for each thing.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
+
+mod common;
+mod failure;
+mod format;
+mod modes;
+mod spawning;

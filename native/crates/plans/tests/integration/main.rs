@@ -1,0 +1,6 @@
+//! The tests of what the crate offers, in one binary: a module for each thing.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
+
+mod errors;
+mod twin;
+mod witness;
