@@ -18,6 +18,7 @@ use assay_sampler::process;
 
 use crate::failure::Failure;
 use crate::recorder::Recording;
+use crate::slices::{Span, Spans};
 
 /// The end of one operation, or of several that are timed together.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +107,14 @@ pub trait Unit {
 
     /// What has been counted so far.
     fn counts(&self) -> Counts;
+
+    /// A span begins that ends at `until`, in clock ticks. Without slices it is never called.
+    fn resume(&mut self, _until: u64) {}
+
+    /// A span is over: nothing may be under way when this returns.
+    fn hold(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// The window in clock ticks.
@@ -165,6 +174,8 @@ struct Worker<'a> {
     interval_end: u64,
     operations: u64,
     opening: Option<(Counts, f64)>,
+    /// Whether what is recorded now is part of the window.
+    counts_interval: bool,
 }
 
 /// Drives a unit from now until the end of the window, or until `stop`.
@@ -186,6 +197,30 @@ pub fn work(
     let _ = sender.send(message);
 }
 
+/// The same in slices: the unit works in the spans that are opened, of which `slices` count.
+pub fn work_in_slices(
+    unit: &mut dyn Unit,
+    kinds: usize,
+    clock: Clock,
+    spans: &Spans,
+    slices: usize,
+    stop: &AtomicBool,
+    (thread, sender): (usize, &Sender<Message>),
+) {
+    let nothing = Window { start: u64::MAX, end: u64::MAX, interval: u64::MAX };
+    let mut worker = Worker::new(kinds, clock, nothing, sender);
+    let message = match worker.run_in_slices(unit, spans, slices, stop) {
+        Ok(report) => Message::Finished(thread, Box::new(report)),
+        Err(failure) => {
+            // The conductor waits for every worker to rest: it must not wait for this one.
+            spans.finish();
+            Message::Failed(failure)
+        }
+    };
+    // The main thread keeps the receiver until every worker is through.
+    let _ = sender.send(message);
+}
+
 impl<'a> Worker<'a> {
     fn new(kinds: usize, clock: Clock, window: Window, sender: &'a Sender<Message>) -> Self {
         let new = || Recording::new(kinds);
@@ -202,6 +237,7 @@ impl<'a> Worker<'a> {
             interval_end,
             operations: 0,
             opening: None,
+            counts_interval: true,
         }
     }
 
@@ -235,11 +271,58 @@ impl<'a> Worker<'a> {
         Ok(self.report(unit, is_complete, last))
     }
 
+    fn run_in_slices(
+        &mut self,
+        unit: &mut dyn Unit,
+        spans: &Spans,
+        slices: usize,
+        stop: &AtomicBool,
+    ) -> Result<WorkerReport, Failure> {
+        let (mut done, mut seen, mut whole) = (Vec::with_capacity(64), 0, 0);
+        let mut last = self.clock.ticks();
+        while let Some((number, span)) = spans.next(seen) {
+            seen = number;
+            if span.index.is_some() && self.opening.is_none() {
+                self.opening = Some((unit.counts(), process::thread_cpu_s()));
+            }
+            self.enter(span);
+            unit.resume(span.end);
+            let mut is_over = false;
+            while !is_over && !stop.load(Ordering::Relaxed) {
+                done.clear();
+                last = self.clock.ticks();
+                unit.run(&mut done)?;
+                for end in &done {
+                    is_over = self.place(end, last);
+                    last = end.end_ticks;
+                    if is_over {
+                        break;
+                    }
+                }
+                if done.is_empty() {
+                    last = self.clock.ticks();
+                    is_over = self.reach(last);
+                }
+            }
+            unit.hold()?;
+            whole += usize::from(is_over && span.index.is_some());
+        }
+        Ok(self.report(unit, whole == slices, last))
+    }
+
+    /// Makes a span the window: the warm-up has none, and ends all the same.
+    fn enter(&mut self, span: Span) {
+        self.window = Window { start: span.start, end: span.end, interval: u64::MAX };
+        self.interval_end = span.end;
+        self.counts_interval = span.index.is_some();
+        self.interval = span.index.unwrap_or_default();
+    }
+
     /// Records one end in the interval it belongs to; true when it lies beyond the window.
     #[inline]
     fn place(&mut self, done: &Done, last: u64) -> bool {
         if done.end_ticks < self.window.start {
-            return false;
+            return done.end_ticks >= self.window.end;
         }
         if self.reach(done.end_ticks) {
             return true;
@@ -277,6 +360,9 @@ impl<'a> Worker<'a> {
     }
 
     fn ship(&mut self) {
+        if !self.counts_interval {
+            return;
+        }
         let next = self.spares.pop().unwrap_or_else(|| Recording::new(self.kinds));
         let full = std::mem::replace(&mut self.recording, next);
         // The main thread keeps the receiver until every worker is through.

@@ -6,11 +6,13 @@
 mod driver;
 mod failure;
 mod files;
+mod host;
 mod life;
 mod measure;
 mod output;
 mod protocol;
 mod recorder;
+mod slices;
 mod verbs;
 
 use std::process::ExitCode;

@@ -5,24 +5,27 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Barrier, OnceLock};
+use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use assay_primitives::Clock;
-use assay_sampler::{CpuShare, CpuTimes, KernelThreads, ProcessTree, TreeUsage, process};
+use assay_sampler::{CpuShare, ProcessTree, TreeUsage, process};
 
 use crate::driver::{self, Counts, Message, Unit, Window, WorkerReport};
 use crate::failure::Failure;
+use crate::host::{OwnUsage, Sample};
 use crate::life;
 use crate::output::Output;
-use crate::protocol::request::Schedule;
-use crate::protocol::response::{Health, Interval, Phase};
+use crate::protocol::request::{Schedule, Slices};
+use crate::protocol::response::{Health, Interval, Phase, SliceUse};
 use crate::recorder::{Recording, encode};
+use crate::slices::{Conductor, Slice, Spans};
 
 const NS_PER_MS: u64 = 1_000_000;
 const THREADS_MAX: usize = 1024;
 /// A day: keeps every product of times and rates inside 64 bits.
 const TIME_MS_MAX: u64 = 86_400_000;
+const SLICES_MAX: usize = 100_000;
 
 impl Schedule {
     /// Refuses what cannot be run.
@@ -39,7 +42,7 @@ impl Schedule {
                 return Err(Failure::usage(message));
             }
         }
-        Ok(())
+        self.slices.as_ref().map_or(Ok(()), Slices::validate)
     }
 
     /// The CPU of each worker: thread i on the i-th allowed one, over again when they run out.
@@ -50,6 +53,26 @@ impl Schedule {
             self.pin.then(|| allowed[place])
         };
         (0..self.threads).map(cpu).collect()
+    }
+}
+
+impl Slices {
+    fn validate(&self) -> Result<(), Failure> {
+        let (arms, slices) = (self.arms(), self.order.len());
+        let message = if slices == 0 || slices > SLICES_MAX {
+            format!("slices.order has {slices} slices: must be from 1 to {SLICES_MAX}")
+        } else if !(0..arms).all(|arm| self.order.contains(&arm)) {
+            format!("slices.order must hold every arm from 0 to {}", arms - 1)
+        } else if self.arm >= arms {
+            format!("slices.arm is {}: slices.order goes to {}", self.arm, arms - 1)
+        } else if !(1000..=TIME_MS_MAX * 1000).contains(&self.slice_us) {
+            format!("slices.slice_us is {}: must be at least 1000", self.slice_us)
+        } else if self.lead_us >= self.slice_us {
+            format!("slices.lead_us is {}: must be below slice_us", self.lead_us)
+        } else {
+            return Ok(());
+        };
+        Err(Failure::usage(message))
     }
 }
 
@@ -91,67 +114,24 @@ pub struct Measured {
     pub own: OwnUsage,
 }
 
-/// What this process used.
-#[derive(Clone, Copy, Debug)]
-pub struct OwnUsage {
-    /// CPU seconds.
-    pub cpu_s: f64,
-    /// Times that a thread gave up its CPU.
-    pub voluntary_switches: u64,
-    /// Times that a thread was made to.
-    pub involuntary_switches: u64,
-}
-
-/// The host at one moment.
-struct Sample {
-    server: Option<ProcessTree>,
-    beside: Vec<Option<ProcessTree>>,
-    kernel: KernelThreads,
-    times: CpuTimes,
-    own_cpu_s: f64,
-    own_switches: (u64, u64),
-    wall_clock_offset_ns: i128,
-    ticks: u64,
-}
-
-impl Sample {
-    fn take(clock: &Clock, server: Option<&ProcessTree>, beside: &[ProcessTree]) -> Self {
-        Self {
-            server: server.and_then(ProcessTree::again),
-            beside: beside.iter().map(ProcessTree::again).collect(),
-            kernel: KernelThreads::read(),
-            times: CpuTimes::read(),
-            own_cpu_s: process::process_cpu_s(),
-            own_switches: process::context_switches(),
-            wall_clock_offset_ns: process::wall_clock_offset_ns(),
-            ticks: clock.ticks(),
-        }
-    }
-
-    /// What this process used since an earlier sample.
-    fn own_since(&self, earlier: &Self) -> OwnUsage {
-        let ((voluntary, involuntary), then) = (self.own_switches, earlier.own_switches);
-        OwnUsage {
-            cpu_s: self.own_cpu_s - earlier.own_cpu_s,
-            voluntary_switches: voluntary - then.0,
-            involuntary_switches: involuntary - then.1,
-        }
-    }
-
-    /// CPU seconds of the server and what stands beside it.
-    fn trees_cpu_s_since(&self, earlier: &Self) -> f64 {
-        let trees = |sample: &Self| {
-            std::iter::once(sample.server.clone()).chain(sample.beside.clone()).collect::<Vec<_>>()
-        };
-        let pairs = trees(self).into_iter().zip(trees(earlier));
-        pairs.filter_map(|(now, then)| Some(now?.cpu_s_since(&then?))).sum()
-    }
-}
-
 /// Releases the workers when all are ready: with the window, or without one to send them home.
 struct Gate {
     barrier: Barrier,
     window: OnceLock<Window>,
+    /// Where arms take turns: the spans of this one, and its slices that are over.
+    spans: Spans,
+    over: Mutex<Vec<Slice>>,
+}
+
+impl Gate {
+    fn new(workers: usize) -> Self {
+        Self {
+            barrier: Barrier::new(workers + 1),
+            window: OnceLock::new(),
+            spans: Spans::new(workers),
+            over: Mutex::default(),
+        }
+    }
 }
 
 impl Measurement<'_> {
@@ -162,7 +142,7 @@ impl Measurement<'_> {
         ready: impl FnOnce(&mut Output) -> Result<(), Failure>,
         output: &mut Output,
     ) -> Result<Measured, Failure> {
-        let gate = Gate { barrier: Barrier::new(self.cpus.len() + 1), window: OnceLock::new() };
+        let gate = Gate::new(self.cpus.len());
         let (prepared_sender, prepared) = channel();
         let (sender, receiver) = channel();
         std::thread::scope(|scope| {
@@ -176,12 +156,35 @@ impl Measurement<'_> {
             let result = is_prepared.and_then(|()| ready(output));
             let result = result.and_then(|()| self.open(&gate, output));
             gate.barrier.wait();
-            let measured = result.and_then(|window| self.collect(window, &receiver, output));
+            let conductor = result.is_ok().then(|| {
+                let gate = &gate;
+                self.schedule.slices.as_ref().map(|asked| scope.spawn(|| self.conduct(asked, gate)))
+            });
+            let measured = result.and_then(|window| self.collect(window, &gate, &receiver, output));
+            let conducted = conductor.flatten().map(|thread| thread.join());
+            // Why turns could not be taken says more than what came of it.
+            let measured = match conducted {
+                Some(Ok(Err(failure))) => Err(failure),
+                _ => measured,
+            };
             if measured.is_err() {
                 life::request_stop();
             }
             measured
         })
+    }
+
+    /// Takes this arm's turns.
+    fn conduct(&self, asked: &Slices, gate: &Gate) -> Result<(), Failure> {
+        let sample = || Sample::take(&self.clock, self.server.as_ref(), &self.beside);
+        let conductor = Conductor::new(self.schedule, asked, self.clock, &gate.spans, &gate.over);
+        let ended = conductor.and_then(|conductor| conductor.run(sample));
+        if ended.is_err() {
+            // Workers that have not come to rest are not waited for.
+            life::request_stop();
+            gate.spans.finish();
+        }
+        ended
     }
 
     fn worker<'u>(
@@ -202,7 +205,14 @@ impl Measurement<'_> {
         gate.barrier.wait();
         if let (Some(mut unit), Some(window)) = (unit, gate.window.get()) {
             let (stop, kinds) = (life::stop_flag(), self.kinds.len());
-            driver::work(&mut *unit, kinds, self.clock, *window, stop, thread, sender);
+            match &self.schedule.slices {
+                None => driver::work(&mut *unit, kinds, self.clock, *window, stop, thread, sender),
+                Some(slices) => {
+                    let (spans, own) = (&gate.spans, slices.own());
+                    let sent = (thread, sender);
+                    driver::work_in_slices(&mut *unit, kinds, self.clock, spans, own, stop, sent);
+                }
+            }
         }
     }
 
@@ -234,12 +244,14 @@ impl Measurement<'_> {
     fn collect(
         &self,
         window: Window,
+        gate: &Gate,
         receiver: &Receiver<Message>,
         output: &mut Output,
     ) -> Result<Measured, Failure> {
-        let mut collector = Collector::new(self, window);
+        let mut collector = Collector::new(self, window, gate);
         loop {
             collector.sample_when_due(output)?;
+            collector.write_slices(output)?;
             match receiver.recv_timeout(collector.until_due()) {
                 Ok(message) => collector.take(message, output)?,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -261,11 +273,13 @@ struct Collector<'a> {
     pending: BTreeMap<usize, (usize, Recording)>,
     total: Recording,
     reports: BTreeMap<usize, WorkerReport>,
+    gate: &'a Gate,
 }
 
 impl<'a> Collector<'a> {
-    fn new(measurement: &'a Measurement<'a>, window: Window) -> Self {
+    fn new(measurement: &'a Measurement<'a>, window: Window, gate: &'a Gate) -> Self {
         Self {
+            gate,
             measurement,
             window,
             opening: None,
@@ -278,6 +292,9 @@ impl<'a> Collector<'a> {
     }
 
     fn sample_when_due(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if self.measurement.schedule.slices.is_some() {
+            return Ok(());
+        }
         let clock = &self.measurement.clock;
         if self.opening.is_none() && clock.ticks() >= self.window.start {
             self.opening = Some(self.sample());
@@ -304,6 +321,9 @@ impl<'a> Collector<'a> {
     }
 
     fn until_due(&self) -> Duration {
+        if self.measurement.schedule.slices.is_some() {
+            return Duration::from_millis(20);
+        }
         let clock = &self.measurement.clock;
         let due = match (&self.opening, &self.closing) {
             (None, _) => self.window.start,
@@ -322,6 +342,9 @@ impl<'a> Collector<'a> {
                 *ended += 1;
                 sum.add(&recording)?;
                 // Workers that were stopped hand in an interval before its end: `finish` writes it.
+                if self.measurement.schedule.slices.is_some() {
+                    return Ok(());
+                }
                 let end = self.window.interval_end(index);
                 let is_over = self.measurement.clock.ticks() >= end;
                 if *ended == self.measurement.cpus.len() && is_over {
@@ -359,8 +382,38 @@ impl<'a> Collector<'a> {
             operations: recording.operations(),
             errors: recording.errors,
             histogram: &encode(&recording.all()?)?,
+            slice: None,
         };
         output.write("interval", &message)
+    }
+
+    /// Writes the slices that are over and that all workers have handed in.
+    fn write_slices(&mut self, output: &mut Output) -> Result<(), Failure> {
+        let threads = self.measurement.cpus.len();
+        let over = self.gate.over.lock().unwrap_or_else(PoisonError::into_inner);
+        for (index, slice) in over.iter().enumerate() {
+            if self.pending.get(&index).is_none_or(|(ended, _)| *ended < threads) {
+                continue;
+            }
+            if index == 0 {
+                output.write("phase", &Phase { name: "measure" })?;
+            }
+            let Some((_, recording)) = self.pending.remove(&index) else { continue };
+            self.total.add(&recording)?;
+            let clock = &self.measurement.clock;
+            let ms = |from: u64, to: u64| clock.ns_between(from, to) as f64 / NS_PER_MS as f64;
+            let message = Interval {
+                index,
+                start_ms: ms(over[0].start, slice.start),
+                length_ms: ms(slice.start, slice.end),
+                operations: recording.operations(),
+                errors: recording.errors,
+                histogram: &encode(&recording.all()?)?,
+                slice: Some(slice.used(index.checked_sub(1).map(|last| &over[last]), clock)),
+            };
+            output.write("interval", &message)?;
+        }
+        Ok(())
     }
 
     /// When the last worker stopped early; the far future while none has.
@@ -370,6 +423,9 @@ impl<'a> Collector<'a> {
     }
 
     fn finish(mut self, output: &mut Output) -> Result<Measured, Failure> {
+        if self.measurement.schedule.slices.is_some() {
+            return self.finish_slices(output);
+        }
         let clock = self.measurement.clock;
         let is_complete = self.reports.values().all(|report| report.is_complete);
         let end = self.stopped_at().min(self.window.end);
@@ -381,41 +437,53 @@ impl<'a> Collector<'a> {
         let opening = self.opening.take().unwrap_or_else(|| self.sample());
         let cpus = closing.times.shares_since(&opening.times);
         let operations = self.total.operations();
-        let health = self.health(&opening, &closing, &cpus, operations as f64, window_s);
+        let spent = Spent::between(&opening, &closing, &clock);
+        let health = self.health(spent, &cpus, operations as f64, window_s);
+        let own = closing.own_since(&opening);
+        Ok(self.measured(is_complete, window_s, health, cpus, own))
+    }
+
+    /// The end of a measurement in slices: of all that happened, what happened in them.
+    fn finish_slices(mut self, output: &mut Output) -> Result<Measured, Failure> {
+        self.write_slices(output)?;
+        let clock = self.measurement.clock;
+        let over = std::mem::take(
+            &mut *self.gate.over.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        let is_complete = !over.is_empty() && self.reports.values().all(|it| it.is_complete);
+        let window_s = over.iter().map(|it| clock.ns_between(it.start, it.end) as f64 / 1e9).sum();
+        let spent = over.iter().map(|it| Spent::between(&it.before, &it.after, &clock));
+        let spent = spent.fold(Spent::default(), Spent::plus);
+        let cpus = mean_shares(&over);
+        let operations = self.total.operations();
+        let health = self.health(spent, &cpus, operations as f64, window_s);
+        let (opening, closing) = match (over.first(), over.last()) {
+            (Some(first), Some(last)) => (&first.before, &last.after),
+            _ => (&self.sample(), &self.sample()),
+        };
+        let servers = opening.server.as_ref().zip(closing.server.as_ref());
+        self.server = servers.map(|(then, now)| now.since(then));
+        let own = closing.own_since(opening);
+        Ok(self.measured(is_complete, window_s, health, cpus, own))
+    }
+
+    fn measured(
+        self,
+        is_complete: bool,
+        window_s: f64,
+        health: Health,
+        cpus: Vec<CpuShare>,
+        own: OwnUsage,
+    ) -> Measured {
         let reports: Vec<WorkerReport> = self.reports.into_values().collect();
         let mut counts = Counts::default();
         reports.iter().for_each(|report| counts.add(&report.counts));
-        let recording = self.total;
-        let (server, own) = (self.server, closing.own_since(&opening));
-        Ok(Measured {
-            is_complete,
-            window_s,
-            recording,
-            reports,
-            counts,
-            health,
-            cpus,
-            server,
-            own,
-        })
+        let (recording, server) = (self.total, self.server);
+        Measured { is_complete, window_s, recording, reports, counts, health, cpus, server, own }
     }
 
-    fn health(
-        &self,
-        opening: &Sample,
-        closing: &Sample,
-        cpus: &[CpuShare],
-        operations: f64,
-        window_s: f64,
-    ) -> Health {
-        let clock = &self.measurement.clock;
-        let sampled_s = clock.ns_between(opening.ticks, closing.ticks) as f64 / 1e9;
+    fn health(&self, spent: Spent, cpus: &[CpuShare], operations: f64, window_s: f64) -> Health {
         let per_s = |amount: f64, seconds: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
-        let own_cpu_s = closing.own_cpu_s - opening.own_cpu_s;
-        let kernel_cpu_s = closing.kernel.cpu_s_since(&opening.kernel);
-        let known_cpu_s = own_cpu_s + closing.trees_cpu_s_since(opening) + kernel_cpu_s;
-        let foreign_s = closing.times.busy_s_since(&opening.times) - known_cpu_s;
-        let step_ns = closing.wall_clock_offset_ns - opening.wall_clock_offset_ns;
         Health {
             loader: "in-process",
             busiest_thread: None,
@@ -423,9 +491,9 @@ impl<'a> Collector<'a> {
             asked_per_s: None,
             achieved_per_s: per_s(operations, window_s),
             server_idle: self.idle_share(cpus),
-            foreign_cpu: per_s(foreign_s.max(0.0), sampled_s),
-            steal: per_s(closing.times.steal_s_since(&opening.times), sampled_s),
-            clock_step_ms: step_ns as f64 / NS_PER_MS as f64,
+            foreign_cpu: per_s(spent.foreign_s, spent.sampled_s),
+            steal: per_s(spent.steal_s, spent.sampled_s),
+            clock_step_ms: spent.clock_step_ns as f64 / NS_PER_MS as f64,
         }
     }
 
@@ -437,4 +505,64 @@ impl<'a> Collector<'a> {
         let idle: Vec<f64> = of_workers.map(|share| share.idle).collect();
         if idle.is_empty() { 0.0 } else { idle.iter().sum::<f64>() / idle.len() as f64 }
     }
+}
+
+/// What the host spent between two samples, or some pairs of them.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    sampled_s: f64,
+    foreign_s: f64,
+    steal_s: f64,
+    clock_step_ns: i128,
+}
+
+impl Spent {
+    fn between(then: &Sample, now: &Sample, clock: &Clock) -> Self {
+        Self {
+            sampled_s: clock.ns_between(then.ticks, now.ticks) as f64 / 1e9,
+            foreign_s: now.foreign_s_since(then),
+            steal_s: now.times.steal_s_since(&then.times),
+            clock_step_ns: now.clock_step_ns_since(then),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            sampled_s: self.sampled_s + other.sampled_s,
+            foreign_s: self.foreign_s + other.foreign_s,
+            steal_s: self.steal_s + other.steal_s,
+            clock_step_ns: self.clock_step_ns + other.clock_step_ns,
+        }
+    }
+}
+
+impl Slice {
+    /// What it cost the host, and what the server did since this arm's slice before.
+    fn used(&self, last: Option<&Self>, clock: &Clock) -> SliceUse {
+        let spent = Spent::between(&self.before, &self.after, clock);
+        SliceUse {
+            turn: self.turn,
+            server_cpu_s: self.after.server_s_since(&self.before),
+            rest_cpu_s: last.and_then(|last| self.before.server_s_since(&last.after)),
+            foreign_cpu_s: spent.foreign_s,
+            steal_s: spent.steal_s,
+            drain_ms: clock.ns_between(self.end, self.after.ticks) as f64 / NS_PER_MS as f64,
+        }
+    }
+}
+
+/// How each CPU spent the slices, on average.
+fn mean_shares(slices: &[Slice]) -> Vec<CpuShare> {
+    let mut means: BTreeMap<usize, CpuShare> = BTreeMap::new();
+    let part = 1.0 / slices.len().max(1) as f64;
+    for share in slices.iter().flat_map(|it| it.after.times.shares_since(&it.before.times)) {
+        let mean = means.entry(share.cpu).or_insert(CpuShare { cpu: share.cpu, ..CpuShare::default() });
+        mean.busy += part * share.busy;
+        mean.user += part * share.user;
+        mean.system += part * share.system;
+        mean.softirq += part * share.softirq;
+        mean.steal += part * share.steal;
+        mean.idle += part * share.idle;
+    }
+    means.into_values().collect()
 }

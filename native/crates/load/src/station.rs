@@ -140,7 +140,7 @@ impl Station {
             let logging_in = self.shared.alive.get() - self.shared.gate.waiting();
             let room = OPENING_MOST.saturating_sub(logging_in);
             opens.by_ref().take(room).for_each(|open| self.add(open));
-            self.turn(OPENING_STEP_MS, stop)?;
+            self.turn(OPENING_STEP_NS, stop)?;
             self.check()?;
         }
         self.connect(stop)
@@ -152,7 +152,7 @@ impl Station {
     /// The first that could not.
     pub fn connect(&self, stop: &AtomicBool) -> Result<(), Error> {
         while self.shared.gate.waiting() < self.shared.alive.get() {
-            self.turn(STEP_MS, stop)?;
+            self.turn(STEP_NS, stop)?;
             if stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -166,18 +166,32 @@ impl Station {
         self.shared.gate.open();
     }
 
-    /// Works for some milliseconds, or until `stop`, and gives what ended to `visit`, in the order
+    /// Lets every connection end its request, and sends none until `start` is called again.
+    ///
+    /// # Errors
+    /// A connection that failed, or whose answer did not come.
+    pub fn hold(&self, stop: &AtomicBool) -> Result<(), Error> {
+        self.shared.gate.close();
+        while self.shared.is_asking() && !stop.load(Ordering::Relaxed) {
+            self.turn(HOLDING_STEP_NS, stop)?;
+            self.check()?;
+        }
+        self.shared.ended.borrow_mut().clear();
+        Ok(())
+    }
+
+    /// Works for some nanoseconds, or until `stop`, and gives what ended to `visit`, in the order
     /// of the ends.
     ///
     /// # Errors
     /// The first connection that failed; what ended before is visited first.
     pub fn run(
         &self,
-        milliseconds: u64,
+        nanoseconds: u64,
         stop: &AtomicBool,
         mut visit: impl FnMut(&Ended),
     ) -> Result<(), Error> {
-        let turned = self.turn(milliseconds, stop);
+        let turned = self.turn(nanoseconds, stop);
         self.shared.ended.borrow_mut().drain(..).for_each(|ended| visit(&ended));
         turned?;
         self.check()
@@ -188,7 +202,7 @@ impl Station {
         self.shared.closing.set(true);
         self.shared.gate.open();
         // Whoever is not through by then is cut off.
-        let _ = self.turn(CLOSING_MS, &self.stop);
+        let _ = self.turn(CLOSING_NS, &self.stop);
     }
 
     /// What was counted so far.
@@ -212,9 +226,9 @@ impl Station {
         self.shared.alive.get()
     }
 
-    fn turn(&self, milliseconds: u64, stop: &AtomicBool) -> Result<(), Error> {
+    fn turn(&self, nanoseconds: u64, stop: &AtomicBool) -> Result<(), Error> {
         let clock = self.shared.clock;
-        let until = clock.ticks() + clock.ticks_of_ns(milliseconds * 1_000_000);
+        let until = clock.ticks() + clock.ticks_of_ns(nanoseconds);
         self.worker.run(until, stop).map_err(|error| Error::Wire(error.into()))
     }
 
@@ -224,15 +238,22 @@ impl Station {
     }
 }
 
-const STEP_MS: u64 = 10;
+const STEP_NS: u64 = 10_000_000;
 /// Connections that log in at the same time: fewer than a server lets wait to be accepted.
 const OPENING_MOST: usize = 100;
-const OPENING_STEP_MS: u64 = 1;
-const CLOSING_MS: u64 = 1000;
+const OPENING_STEP_NS: u64 = 1_000_000;
+const CLOSING_NS: u64 = 1_000_000_000;
+/// Answers that are waited for come within a slice's drain, which nobody measures.
+const HOLDING_STEP_NS: u64 = 100_000;
 
 impl Shared {
     fn patience_ticks(&self) -> u64 {
         self.clock.ticks_of_ns(self.patience_s * 1_000_000_000)
+    }
+
+    /// Whether any connection waits for an answer.
+    fn is_asking(&self) -> bool {
+        self.asked_at.borrow().iter().any(|at| *at > 0)
     }
 
     /// Once a second: has anybody waited for an answer for too long?
@@ -259,12 +280,16 @@ impl Shared {
     }
 
     async fn drive<C: Client>(&self, number: usize, mut client: Box<C>) -> Result<(), Error> {
-        self.gate.pass().await;
         while !self.closing.get() {
+            self.gate.pass().await;
             let idle_since = self.clock.ticks();
             let intended = self.next(idle_since, &mut *client).await;
             if self.closing.get() {
                 break;
+            }
+            if !self.gate.is_open() {
+                // Its time came while nothing may be sent: another is drawn when that is over.
+                continue;
             }
             let sent = self.clock.ticks();
             // Whose user was ready already has asked now.

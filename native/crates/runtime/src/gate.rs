@@ -1,4 +1,4 @@
-//! A gate that opens once.
+//! A gate that opens and closes.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -23,6 +23,16 @@ impl Gate {
     pub fn open(&self) {
         self.is_open.set(true);
         self.waiting.take().into_iter().for_each(|task| self.handle.wake(task));
+    }
+
+    /// Stops whoever comes from now on.
+    pub fn close(&self) {
+        self.is_open.set(false);
+    }
+
+    /// Whether it lets everybody through.
+    pub fn is_open(&self) -> bool {
+        self.is_open.get()
     }
 
     /// How many wait now.

@@ -167,6 +167,19 @@ pub struct Interval<'a> {
     pub operations: u64,
     pub errors: u64,
     pub histogram: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<SliceUse>,
+}
+
+/// What the host spent on a slice.
+#[derive(Clone, Copy, Serialize)]
+pub struct SliceUse {
+    pub turn: usize,
+    pub server_cpu_s: Option<f64>,
+    pub rest_cpu_s: Option<f64>,
+    pub foreign_cpu_s: f64,
+    pub steal_s: f64,
+    pub drain_ms: f64,
 }
 
 #[derive(Clone, Copy, Serialize)]

@@ -228,7 +228,7 @@ fn a_server_that_leaves_ends_the_run_with_what_was_answered_before() {
     station.start(None);
     let mut ended = 0;
     let left = loop {
-        if let Err(error) = station.run(10, &NEVER, |_| ended += 1) {
+        if let Err(error) = station.run(10_000_000, &NEVER, |_| ended += 1) {
             break error.to_string();
         }
     };

@@ -11,6 +11,7 @@ use crate::life;
 
 /// How long a station works between two looks at what ended.
 const TURN_MS: u64 = 10;
+const NS_PER_MS: u64 = 1_000_000;
 
 /// The counter of time that went into waiting for times.
 pub const SPUN: &str = "spun_ns";
@@ -33,6 +34,8 @@ pub struct LoadUnit<'a> {
     pub common: &'a Common,
     pub thread: usize,
     pub has_started: bool,
+    /// When the span under way ends, in clock ticks.
+    pub until: u64,
 }
 
 impl LoadUnit<'_> {
@@ -50,8 +53,10 @@ impl Unit for LoadUnit<'_> {
         if !self.has_started {
             self.start();
         }
-        let Self { station, common, .. } = self;
-        let result = station.run(TURN_MS, life::stop_flag(), |ended| {
+        let Self { station, common, until, .. } = self;
+        let left_ns = common.clock.ns_between(common.clock.ticks(), *until);
+        let turn_ns = left_ns.min(TURN_MS * NS_PER_MS);
+        let result = station.run(turn_ns, life::stop_flag(), |ended| {
             // Each thread has met the server's codes in an order of its own.
             let refusal = ended.refused.and_then(|place| station.refusal(place));
             let refused =
@@ -74,6 +79,20 @@ impl Unit for LoadUnit<'_> {
             life::request_stop();
         }
         Ok(())
+    }
+
+    fn resume(&mut self, until: u64) {
+        self.until = until;
+        if self.has_started {
+            self.start();
+        }
+    }
+
+    fn hold(&mut self) -> Result<(), Failure> {
+        self.station.hold(life::stop_flag()).map_err(|error| Failure::Missing {
+            message: error.to_string(),
+            next: "look at the server's log".to_owned(),
+        })
     }
 
     fn counts(&self) -> Counts {
