@@ -47,8 +47,22 @@ class RunPhase(Message):
     name: Literal["load", "warmup", "measure", "stop"]
 
 
+class SliceUse(Message):
+    """What the host spent on a slice, in CPU seconds; `rest_cpu_s` is the server's since the last."""
+
+    turn: int
+    server_cpu_s: float | None
+    rest_cpu_s: float | None
+    foreign_cpu_s: float
+    steal_s: float
+    drain_ms: float
+
+
 class WindowInterval(Message):
-    """One stretch of the window; `histogram` is HdrHistogram V2, deflated, base64, in ns."""
+    """One stretch of the window; `histogram` is HdrHistogram V2, deflated, base64, in ns.
+
+    `slice`: where arms take turns, this stretch is a slice.
+    """
 
     index: int
     start_ms: float
@@ -56,6 +70,7 @@ class WindowInterval(Message):
     operations: int
     errors: int
     histogram: str
+    slice: SliceUse | None = None
 
 
 class Health(Message):

@@ -69,6 +69,23 @@
 //!   latest. `operations` only sizes the key space for inserts; a run that inserts more ends with a
 //!   usage error.
 //!
+//! Every verb that measures takes `slices` (`engine`, `micro`, `load`, `store`): arms live side by
+//! side, a process each, and take turns. `{"board": PATH, "arm": 0, "order": [0, 1, 1, 0],
+//! "slice_us": 100000, "lead_us": 5000, "freeze_pid": null, "patience_s": 60}`:
+//!
+//! * `board`: a file of 4096 zero bytes that the processes share. `arm`: which one this is; `order`:
+//!   the arm of each slice, the same for all. Each warms up for `warmup_ms`, all at once; then who
+//!   has the turn works for `slice_us`, of which the first `lead_us` do not count, waits for the
+//!   answers that are due, and hands the turn over. `window_ms` and `interval_ms` say nothing.
+//! * `freeze_pid`: the first process of the server. Its tree is stopped (SIGSTOP) while others have
+//!   the turn, and goes on when this process ends.
+//! * Each slice is an `interval`, with `"slice": {"turn", "server_cpu_s", "rest_cpu_s",
+//!   "foreign_cpu_s", "steal_s", "drain_ms"}`: its place in `order`; CPU seconds of the server in it,
+//!   and since this arm's slice before (null where no server is watched, or there is none before); of
+//!   processes that are not the run's; stolen ones; and how long answers were waited for. `window_s`
+//!   is the sum of the slices, `health` and `cpus` are over the slices. An arm that ends early, or
+//!   does not come within `patience_s`, is "missing" to the others.
+//!
 //! With `cc` other than `row-lock`, and under `tpcc` and `trade-desk`, transactions run:
 //!
 //! * `index`: `latched`, `optimistic`, `hash` (`sharded` is the key-value store's); `cc`: `no-wait`,

@@ -200,6 +200,18 @@ pub struct Interval {
     operations: u64,
     errors: u64,
     histogram: String,
+    slice: Option<SliceUse>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SliceUse {
+    turn: u64,
+    server_cpu_s: Option<f64>,
+    rest_cpu_s: Option<f64>,
+    foreign_cpu_s: f64,
+    steal_s: f64,
+    drain_ms: f64,
 }
 
 #[derive(Deserialize)]
