@@ -29,10 +29,14 @@ STOLEN_CPUS = 0.05
 CLOCK_STEP_MS = 20.0
 
 
-def void_reason(measured: Measured) -> str:
-    """Why a run cannot count, or nothing. All reasons that hold are named."""
+def void_reason(measured: Measured, takes_turns: bool = False) -> str:
+    """Why a run cannot count, or nothing. All reasons that hold are named.
+
+    Where arms take turns, what others do to the machine meets all arms alike: single rounds are
+    void where it does not, and the interval tells the rest.
+    """
     health = measured.health
-    reasons = [*client_limits(health), *_machine(health)]
+    reasons = [*client_limits(health), *_machine(health, takes_turns)]
     if measured.errors > ERRORS * measured.operations:
         share = measured.errors / max(measured.operations, 1)
         reasons.append(f"{100 * share:.2g} % of operations failed")
@@ -60,11 +64,11 @@ def client_limits(health: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
-def _machine(health: Mapping[str, Any]) -> list[str]:
+def _machine(health: Mapping[str, Any], takes_turns: bool) -> list[str]:
     reasons = []
-    if health["foreign_cpu"] > FOREIGN_CPUS:
+    if health["foreign_cpu"] > FOREIGN_CPUS and not takes_turns:
         reasons.append(f"other processes took {health['foreign_cpu']:.2f} CPUs")
-    if health["steal"] > STOLEN_CPUS:
+    if health["steal"] > STOLEN_CPUS and not takes_turns:
         reasons.append(f"the hypervisor took {health['steal']:.2f} CPUs")
     if abs(health["clock_step_ms"]) > CLOCK_STEP_MS:
         reasons.append(f"the clock stepped by {health['clock_step_ms']:.0f} ms")

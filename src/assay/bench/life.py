@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from assay.host.transaction import HostTree
 from assay.plan import PlannedProfile, workload_seed
 from assay.record import RunProfile, RunRecord, Step, WitnessRecord
 from assay.study import Arm, Study
-from assay.targets import Launch, Measured, OnInterval, Server, Target
+from assay.targets import Launch, Measured, OnInterval, Server, Slices, Target
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class Job:
     counters: CounterRequest | None = None
     profile: PlannedProfile | None = None
     keep: Callable[[int, RunProfile], str] = unkept
+    slices: Slices | None = None
 
 
 class Stopped(AssayError):
@@ -88,6 +89,7 @@ def live(job: Job) -> RunRecord:
     """One run, from start to stop, as a record: ok, void or failed."""
     case = next(c for c in job.study.cases if c.name == job.step.case)
     launch = job.study.launch(case, job.arm, seed=workload_seed(job.seed, job.step.block))
+    launch = replace(launch, slices=job.slices)
     application = job.study.application(job.arm, case.target)
     wall, began = job.clocks.wall(), job.clocks.monotonic()
     try:
@@ -178,7 +180,7 @@ def started(
 
 def _observed(job: Job, measured: Measured, evidence: Mapping[str, Any]) -> dict[str, Any]:
     """The measured part of a record: metrics, witness, dose, health, and whether it is void."""
-    reason = void_reason(measured)
+    reason = void_reason(measured, takes_turns=job.slices is not None)
     lacking = [n for n in (job.study.primary,) if measured.metrics.get(n, 0.0) <= 0]
     if not reason and lacking:
         raise RunError(

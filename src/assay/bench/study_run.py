@@ -21,6 +21,7 @@ from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
 from assay.bench.profiling import planned_profile
 from assay.bench.progress import Silent, Watcher
+from assay.bench.slices import live_side_by_side
 from assay.core.digest import digest
 from assay.core.errors import BundleError, InputError, MissingError, VoidError
 from assay.core.interrupt import stop_if_asked
@@ -128,6 +129,8 @@ class _Runner:
         known = undo_commands(self.study)
         self.journal = CommandJournal(bundle.folder / "journal.jsonl", known)
         self.replay = replayed(bundle)
+        self.waiting: list[RunRecord] = []
+        """Runs of arms that lived side by side, still to be taken in."""
         counters = self.study.counters
         self.counters = asked(counters, bundle.host) if counters else None
 
@@ -186,9 +189,22 @@ class _Runner:
                     raise KeyboardInterrupt
 
     def _one(self, step: Step) -> RunRecord:
-        number = len(self.replay.records)
+        if self.plan.measuring == "slices":
+            return self.bundle.append(self._side_by_side(step))
+        return self.bundle.append(live(self._job(step, len(self.replay.records))))
+
+    def _side_by_side(self, step: Step) -> RunRecord:
+        """The run of a step; all arms of its case live at once, and are handed out one by one."""
+        if not self.waiting:
+            arms_ = self.replay.steps_of(step.case)
+            first = len(self.replay.records)
+            jobs = [self._job(other, first + place) for place, other in enumerate(arms_)]
+            self.waiting = live_side_by_side(self.plan, jobs)
+        return self.waiting.pop(0)
+
+    def _job(self, step: Step, number: int) -> Job:
         case = next(c for c in self.study.cases if c.name == step.case)
-        job = Job(
+        return Job(
             study=self.study,
             arm=self.arms[step.arm],
             step=step,
@@ -204,7 +220,6 @@ class _Runner:
             profile=self.plan.profile,
             keep=self.bundle.write_profile,
         )
-        return self.bundle.append(live(job))
 
 
 def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:

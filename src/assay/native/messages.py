@@ -48,7 +48,7 @@ class RunPhase(Message):
 
 
 class SliceUse(Message):
-    """What the host spent on a slice, in CPU seconds; `rest_cpu_s` is the server's since the last."""
+    """CPU seconds that a slice took; `rest_cpu_s` is the server's since the slice before."""
 
     turn: int
     server_cpu_s: float | None

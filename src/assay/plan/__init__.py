@@ -11,6 +11,7 @@ from assay.plan.plan import (
     PlannedStatistics,
     Slot,
     block_order,
+    turns,
     workload_seed,
 )
 
@@ -30,5 +31,6 @@ __all__ = [
     "PlannedStatistics",
     "Slot",
     "block_order",
+    "turns",
     "workload_seed",
 ]

@@ -8,7 +8,7 @@ measurement that counts: warm-up and window may come from a pilot, which it show
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -22,6 +22,11 @@ from assay.stats.rule import Rule
 MAX_BLOCKS = 400
 """Blocks written down beforehand; the budget ends a study long before."""
 
+
+Measuring = Literal["runs", "slices"]
+"""runs: one arm's server after the other's. slices: all of a block live, and take turns."""
+
+LEAST_ROUNDS = 4
 
 MAX_SLOTS = 40_000
 """Runs written down beforehand, where many arms would make 400 blocks unwieldy."""
@@ -173,6 +178,9 @@ class Plan(Planned):
     counters: PlannedCounters = PlannedCounters()
     profile: PlannedProfile | None = None
     network: PlannedNetwork | None = None
+    measuring: Measuring = "runs"
+    slice_s: float = 0.1
+    """Where arms take turns: how long a turn is."""
     statistics: PlannedStatistics | None = None
     """None in plans made before version 1 of the statistics was called so."""
 
@@ -208,13 +216,22 @@ class Plan(Planned):
         )
 
     @property
+    def rounds(self) -> int:
+        """How many slices each arm has in a window."""
+        return max(LEAST_ROUNDS, round(self.window_s / self.slice_s))
+
+    @property
     def baseline(self) -> str:
         """The arm that others are compared with."""
         return self.arms[0].name
 
 
-def block_order(seed: int, block: int, attempt: int, slots: list[Slot]) -> list[Slot]:
+def block_order(
+    seed: int, block: int, attempt: int, slots: list[Slot], by_case: bool = False
+) -> list[Slot]:
     """One block's random order: a uniform permutation drawn from seed, block and attempt.
+
+    `by_case`: the arms of a case stand together, because they live side by side.
 
     The slots are sorted first, so that the order in which a study file lists
     its arms changes nothing. Restricted to the arms still live it is a uniform
@@ -222,7 +239,16 @@ def block_order(seed: int, block: int, attempt: int, slots: list[Slot]) -> list[
     """
     ordered = sorted(slots, key=lambda s: (s.case, s.arm))
     random.Random(f"assay {seed} block {block} attempt {attempt}").shuffle(ordered)
+    if by_case:
+        cases = list(dict.fromkeys(slot.case for slot in ordered))
+        ordered.sort(key=lambda slot: cases.index(slot.case))
     return ordered
+
+
+def turns(plan: Plan, case: str, block: int, attempt: int, arms: int) -> tuple[int, ...]:
+    """The arm of each slice of a case's block: every round a uniform permutation of all arms."""
+    drawn = random.Random(f"assay {plan.seed} turns {case} block {block} attempt {attempt}")
+    return tuple(arm for _ in range(plan.rounds) for arm in drawn.sample(range(arms), arms))
 
 
 def workload_seed(seed: int, block: int) -> int:

@@ -103,6 +103,14 @@ class Replay:
             len(self.blocks), self._attempt, index, slot.case, slot.arm, retry, self.extensions
         )
 
+    def steps_of(self, case: str) -> list[Step]:
+        """Of the current attempt, the runs of a case, none of which was made."""
+        return [
+            Step(len(self.blocks), self._attempt, i, s.case, s.arm, False, self.extensions)
+            for i, s in enumerate(self.order())
+            if s.case == case
+        ]
+
     def next_slot(self) -> tuple[int, Slot, bool] | None:
         """The next place in the current block, first those not run, then the failed ones."""
         order = self.order()
@@ -126,7 +134,9 @@ class Replay:
         block = len(self.blocks)
         planned = self.plan.schedule[block]
         if self._attempt:
-            planned = block_order(self.plan.seed, block, self._attempt, planned)
+            planned = block_order(
+                self.plan.seed, block, self._attempt, planned, self.plan.measuring == "slices"
+            )
         return [s for s in planned if (s.case, s.arm) in self.ruling.live]
 
     def _end_attempt(self) -> None:

@@ -64,6 +64,8 @@ class MeasureSection(Section):
     also: list[str] = []
     counters: list[str] = []
     profile: bool = False
+    design: Literal["runs", "slices"] = "runs"
+    slice: Duration = 0.1
 
 
 class FactorSection(Section):

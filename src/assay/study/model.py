@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from assay.changes import Application, Change, Level
 from assay.core.terms import Direction, Effort
+from assay.plan.plan import Measuring
 from assay.targets import Launch
 
 DesignKind = Literal[
@@ -121,6 +122,8 @@ class Study:
     absent: tuple[Absent, ...] = field(default=())
     auto: frozenset[str] = frozenset()
     interval_s: float = 1.0
+    measuring: Measuring = "runs"
+    slice_s: float = 0.1
     counters: tuple[str, ...] = ()
     profile: bool = False
     network: Network | None = None

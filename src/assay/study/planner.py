@@ -132,11 +132,16 @@ def make_plan(
             for a in made
         ],
         absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
-        schedule=[block_order(seed, block, 0, slots) for block in range(blocks)],
+        schedule=[
+            block_order(seed, block, 0, slots, study.measuring == "slices")
+            for block in range(blocks)
+        ],
         builds=planned_builds(study),
         servers=servers or [],
         counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
         profile=profile,
+        measuring=study.measuring,
+        slice_s=study.slice_s,
         network=_network(study),
         statistics=PlannedStatistics(),
     )

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from assay.changes import Change
 from assay.host.traits import OTHERS, UNKNOWN, ServerTraits
-from assay.targets.base import Around, Launch, Measured, OnInterval, Server, Target
+from assay.targets.base import Around, Launch, Measured, OnInterval, Server, Slices, Target
 from assay.targets.native.engine import ENGINE
 from assay.targets.native.micro import MICRO
 from assay.targets.servers.framework.target import ServerTarget
@@ -45,6 +45,7 @@ __all__ = [
     "Measured",
     "OnInterval",
     "Server",
+    "Slices",
     "Target",
     "targets_of",
     "traits_of",

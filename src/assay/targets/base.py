@@ -45,6 +45,35 @@ PLAIN = Around()
 
 
 @dataclass(frozen=True)
+class Slices:
+    """Arms that live side by side take turns: which slices this one has. Times in seconds.
+
+    `board` is a file that the processes of all arms share; `order` is the arm of each slice. Of a
+    slice of `slice_s` the first `lead_s` do not count. Who waits for another longer than
+    `patience_s` gives up.
+    """
+
+    board: Path
+    arm: int
+    order: tuple[int, ...]
+    slice_s: float
+    lead_s: float = 0.005
+    patience_s: float = 60.0
+
+    def request(self, server_pid: int | None) -> dict[str, Any]:
+        """For `assayer`; the tree of `server_pid` is stopped while others have the turn."""
+        return {
+            "board": str(self.board),
+            "arm": self.arm,
+            "order": list(self.order),
+            "slice_us": round(self.slice_s * 1e6),
+            "lead_us": round(self.lead_s * 1e6),
+            "freeze_pid": server_pid,
+            "patience_s": round(self.patience_s),
+        }
+
+
+@dataclass(frozen=True)
 class Launch:
     """One start of a server. Times in seconds; `seed` drives the workload's inputs.
 
@@ -61,6 +90,18 @@ class Launch:
     binary: str | None = None
     interval_s: float = 1.0
     around: Around = PLAIN
+    slices: Slices | None = None
+
+    def times(self, server_pid: int | None = None) -> dict[str, Any]:
+        """The times of the window, as every request of `assayer` has them."""
+        times: dict[str, Any] = {
+            "warmup_ms": round(self.warmup_s * 1000),
+            "window_ms": round(self.window_s * 1000),
+            "interval_ms": round(self.interval_s * 1000),
+        }
+        return (
+            times if self.slices is None else {**times, "slices": self.slices.request(server_pid)}
+        )
 
 
 @dataclass(frozen=True)

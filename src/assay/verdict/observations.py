@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from assay.core.metrics import metric
 from assay.plan import Plan
 from assay.stats.latency import Saturation
+from assay.stats.rounds import levels_of
 from assay.verdict.rows import SUITE
+
+UNEVEN_CPUS = 0.5
+"""Where others take so many CPUs more in one arm's slice than in another's, the round is void."""
 
 Table = dict[int, dict[str, float]]
 """Block index -> arm -> signed log of a metric; what has no logarithm is missing."""
@@ -29,6 +33,14 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class SliceSeen:
+    """One slice of a run: its metrics, and the CPUs that others took meanwhile."""
+
+    metrics: Mapping[str, float]
+    foreign_cpus: float
+
+
+@dataclass(frozen=True)
 class Observation:
     """One run that counts.
 
@@ -38,6 +50,7 @@ class Observation:
     trend      ln(throughput of the second half of the window / of the first); None if unknown
     saturated  the rate its server could not keep up with, or None
     open_loop  whether requests were sent on a schedule of their own
+    slices     where arms took turns: each turn, the first of one arm next to the first of another
     """
 
     metrics: Mapping[str, float]
@@ -48,6 +61,7 @@ class Observation:
     trend: float | None = None
     saturated: Saturation | None = None
     open_loop: bool = False
+    slices: tuple[SliceSeen, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,13 +77,35 @@ def table(blocks: Sequence[Block], case: str, name: str) -> Table:
     """The table of one case and metric."""
     sign = metric(name).sign
     return {
-        index: {
-            arm: sign * math.log(value)
-            for (of, arm), seen in block.cells.items()
-            if of == case and (value := seen.metrics.get(name, 0.0)) > 0
-        }
+        index: {arm: sign * value for arm, value in _row(block, case, name).items()}
         for index, block in enumerate(blocks)
     }
+
+
+def _row(block: Block, case: str, name: str) -> dict[str, float]:
+    """Arm -> log of a metric; where arms took turns, its level against the others' by rounds."""
+    cells = {arm: seen for (of, arm), seen in block.cells.items() if of == case}
+    logs = [
+        _round(slices, name) for slices in zip(*(s.slices for s in cells.values()), strict=True)
+    ]
+    rounds = [found for found in logs if found is not None]
+    if rounds:
+        return dict(zip(cells, levels_of(rounds), strict=True))
+    return {
+        arm: math.log(value)
+        for arm, seen in cells.items()
+        if (value := seen.metrics.get(name, 0.0)) > 0
+    }
+
+
+def _round(slices: Sequence[SliceSeen], name: str) -> list[float] | None:
+    """One round's logs by arm; None where a slice has no value, or others disturbed one slice and
+    not another."""
+    foreign = [s.foreign_cpus for s in slices]
+    values = [s.metrics.get(name, 0.0) for s in slices]
+    if min(values) <= 0 or max(foreign) - min(foreign) > UNEVEN_CPUS:
+        return None
+    return [math.log(value) for value in values]
 
 
 def suite_table(plan: Plan, blocks: Sequence[Block], name: str) -> Table:

@@ -69,7 +69,7 @@ fn an_arm_that_never_comes_is_waited_for_in_vain_and_said() {
     let mut alone = request(&board, 0, &[0, 1]);
     alone["slices"]["patience_s"] = json!(1);
     let outcome = finish(start("micro", &alone));
-    assert_eq!(outcome.code, Some(3), "{}", outcome.text);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.text);
     let message = outcome.only("error")["message"].as_str().unwrap().to_owned();
     assert!(message.contains("no arm handed its turn over"), "{message}");
 }
@@ -84,7 +84,7 @@ fn an_arm_that_is_told_to_stop_names_itself_to_the_others() {
     assert!(killed.unwrap().success());
     let (one, other) = (finish(one), finish(other));
     assert_eq!((one.code, one.only("result")["complete"].as_bool()), (Some(0), Some(false)));
-    assert_eq!(other.code, Some(3), "{}", other.text);
+    assert_eq!(other.code, Some(1), "{}", other.text);
     assert!(other.text.contains("arm 0 gave up its slices"), "{}", other.text);
 }
 

@@ -59,9 +59,7 @@ class EmbeddedTarget(Target):
             "workload": {"kind": launch.workload, **launch.parameters},
             **{k: launch.settings[k] for k in HARNESS},
             "seed": launch.seed,
-            "warmup_ms": round(launch.warmup_s * 1000),
-            "window_ms": round(launch.window_s * 1000),
-            "interval_ms": round(launch.interval_s * 1000),
+            **launch.times(),
         }
 
     def check(self, launch: Launch) -> None:

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use anyhow::anyhow;
 use assay_primitives::Clock;
 
 use super::board::{Board, Waited};
@@ -114,10 +115,7 @@ impl<'a> Conductor<'a> {
         if self.spans.wait_for_rest(patience) {
             return Ok(());
         }
-        Err(Failure::Missing {
-            message: format!("requests of a slice were not answered within {patience:?}"),
-            next: "look at the server's log; or raise slices.patience_s".to_owned(),
-        })
+        Err(anyhow!("requests of a slice were not answered within {patience:?}").into())
     }
 
     /// Whether what was waited for came; false if this process is to end.
@@ -125,14 +123,11 @@ impl<'a> Conductor<'a> {
         match waited {
             Waited::Came => Ok(true),
             Waited::Stopped => Ok(false),
-            Waited::Lost(arm) => Err(Failure::Missing {
-                message: format!("arm {arm} gave up its slices"),
-                next: "see what that arm says".to_owned(),
-            }),
-            Waited::Silence => Err(Failure::Missing {
-                message: format!("no arm handed its turn over for {} s", self.asked.patience_s),
-                next: "start all arms of the block; or raise slices.patience_s".to_owned(),
-            }),
+            Waited::Lost(arm) => Err(anyhow!("arm {arm} gave up its slices").into()),
+            Waited::Silence => {
+                let seconds = self.asked.patience_s;
+                Err(anyhow!("no arm handed its turn over for {seconds} s").into())
+            }
         }
     }
 }

@@ -87,9 +87,7 @@ def load_request(
         "pin": False,
         # Every answer to these is checked against the rows, which are those of the data's seed.
         "seed": SEED if launch.workload in ANALYTIC_WORKLOADS else launch.seed,
-        "warmup_ms": round(launch.warmup_s * 1000),
-        "window_ms": round(launch.window_s * 1000),
-        "interval_ms": round(launch.interval_s * 1000),
+        **launch.times(pid),
         "server_pid": pid,
         "beside_pids": list(beside),
     }

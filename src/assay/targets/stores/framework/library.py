@@ -47,9 +47,7 @@ class LibraryInUse:
             "threads": threads,
             "pin": pin,
             "seed": launch.seed,
-            "warmup_ms": round(launch.warmup_s * 1000),
-            "window_ms": round(launch.window_s * 1000),
-            "interval_ms": round(launch.interval_s * 1000),
+            **launch.times(),
         }
 
     def differing(self, launch: Launch, reported: Mapping[str, Any]) -> list[str]:

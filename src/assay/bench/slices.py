@@ -1,0 +1,93 @@
+"""A block whose arms live side by side: all their servers are up, and they take turns.
+
+Each arm's run lives in a thread of its own, as it would alone; the processes that measure hand the
+turn over among themselves, on a board. An arm that fails, or whose run is void, spoils the block
+for all of its case, which is run again.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from assay.bench.life import Job, live
+from assay.plan import Plan, turns
+from assay.record import RunRecord
+from assay.targets import Slices
+
+BOARD_BYTES = 4096
+LOST_OFFSET = 8
+"""Of the board's word that says who gave up (`slices/board.rs` of the native half)."""
+
+GAVE_UP = "gave up its slices"
+"""What an arm says that ended only because another did."""
+
+
+def live_side_by_side(plan: Plan, jobs: Sequence[Job]) -> list[RunRecord]:
+    """The runs of one case in one block, in the order of `jobs`; one void run if any was spoiled.
+
+    Raises what `live` raises, once every arm has ended.
+    """
+    step = jobs[0].step
+    order = turns(plan, step.case, step.block, step.attempt, len(jobs))
+    with _board() as board, ThreadPoolExecutor(len(jobs), "arm") as pool:
+        arms = [Slices(board, arm, order, plan.slice_s) for arm in range(len(jobs))]
+        futures = [
+            pool.submit(_live, replace(job, slices=arm))
+            for job, arm in zip(jobs, arms, strict=True)
+        ]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            # Nobody is to wait for a turn that will not come.
+            if not all(future.done() for future in futures):
+                _give_up(arms[0])
+    return _whole([future.result() for future in futures])
+
+
+def _live(job: Job) -> RunRecord:
+    """One arm's run; if it ends badly, the others are told."""
+    assert job.slices is not None
+    try:
+        record = live(job)
+    except BaseException:
+        _give_up(job.slices)
+        raise
+    if record.status == "failed":
+        _give_up(job.slices)
+    return record
+
+
+def _whole(records: list[RunRecord]) -> list[RunRecord]:
+    """All of them, or one void run in the place of the first, with the reason of the culprit."""
+    # They lived at the same time: the block took what one of them took.
+    records = [r.model_copy(update={"took_s": r.took_s / len(records)}) for r in records]
+    spoiled = [r for r in records if r.status != "ok"]
+    if not spoiled:
+        return records
+    culprit = next((r for r in spoiled if GAVE_UP not in r.reason), spoiled[0])
+    reason = f"arm {culprit.arm}: {culprit.reason}"
+    return [records[0].model_copy(update={"status": "void", "reason": reason})]
+
+
+@contextmanager
+def _board() -> Iterator[Path]:
+    with tempfile.NamedTemporaryFile(prefix="assay-board-") as file:
+        file.write(bytes(BOARD_BYTES))
+        file.flush()
+        yield Path(file.name)
+
+
+def _give_up(slices: Slices) -> None:
+    """What the native half does when it gives up: its number, counted from one."""
+    descriptor = os.open(slices.board, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.pwrite(descriptor, struct.pack("=I", slices.arm + 1), LOST_OFFSET)
+    finally:
+        os.close(descriptor)
