@@ -21,7 +21,7 @@ from assay.bench import Clocks, prepare, run
 from assay.core.errors import MissingError, RunError
 from assay.record import Bundle
 from assay.study import Study
-from assay.targets import TARGETS, Launch, Measured, OnInterval, Target
+from assay.targets import TARGETS, Launch, Measured, OnInterval, Slices, Target
 from assay.targets.base import OnBegin, ignore
 
 HEALTHY: dict[str, Any] = {
@@ -94,6 +94,8 @@ class FakeTarget(Target):
     lies: Mapping[str, Any] = field(default_factory=dict)
     warming: Callable[[Launch, float], float] | None = None
     ripple: float = 0.02
+    machine: Callable[[int, int], float] = lambda seed, round_: 1.0
+    """The machine's speed in a round of slices, the same for all arms."""
     load_s: float = 0.0
     started: int = 0
     stopped: int = 0
@@ -143,6 +145,8 @@ class FakeServer:
         throughput = 1e6 * speed * math.exp(jitter)
         if self.target.warming is not None:
             return self.warming(throughput, on_interval)
+        if self.launch.slices is not None:
+            return self.sliced(throughput, self.launch.slices)
         operations = int(throughput * self.launch.window_s)
         on_interval(operations, self.launch.window_s)
         return self.target.script(self.number, self.measured(throughput, operations))
@@ -152,6 +156,35 @@ class FakeServer:
         settings = self.launch.settings
         drawn = [(name, settings[name]) for name in DRAWN if name in settings]
         return [(n, "lock-free" if v == "optimistic" else v) for n, v in sorted(drawn)]
+
+    def sliced(self, throughput: float, slices: Slices) -> Measured:
+        """The same run in slices: the machine changes its speed from round to round."""
+        own = [turn for turn, arm in enumerate(slices.order) if arm == slices.arm]
+        arms, length_s = max(slices.order) + 1, slices.slice_s - slices.lead_s
+        intervals = [
+            {
+                "index": index,
+                "start_ms": 1000 * turn * slices.slice_s,
+                "length_ms": 1000 * length_s,
+                "operations": int(
+                    throughput * self.target.machine(self.launch.seed, turn // arms) * length_s
+                ),
+                "errors": 0,
+                "histogram": histogram(2e9 / throughput),
+                "slice": {
+                    "turn": turn,
+                    "server_cpu_s": length_s,
+                    "rest_cpu_s": 0.0,
+                    "foreign_cpu_s": 0.0,
+                    "steal_s": 0.0,
+                    "drain_ms": 0.1,
+                },
+            }
+            for index, turn in enumerate(own)
+        ]
+        operations = sum(i["operations"] for i in intervals)
+        found = self.measured(operations / (length_s * len(own)), operations)
+        return self.target.script(self.number, replace(found, intervals=intervals))
 
     def warming(self, throughput: float, on_interval: OnInterval) -> Measured:
         """The same run in the launch's intervals, slow at first."""

@@ -11,6 +11,7 @@ from assay.core.document import Path
 from assay.core.metrics import COUNTED, GROUPS_OF
 from assay.counters import GROUPS, group_of
 from assay.plan.names import SENTINEL
+from assay.plan.plan import LEAST_ROUNDS
 from assay.study.file import DesignSection
 from assay.study.model import Factor, Study
 
@@ -34,6 +35,8 @@ def design_mistakes(study: Study, section: DesignSection) -> Iterator[Mistake]:
         yield from _screen(study)
     if study.design == "scaling":
         yield from _scaling(study)
+    if study.measuring == "slices":
+        yield from _slices(study)
 
 
 def uncounted(name: str, counters: Sequence[str]) -> tuple[str, str] | None:
@@ -60,6 +63,24 @@ def _stray_keys(section: DesignSection) -> Iterator[Mistake]:
         if getattr(section, key) is not None and section.kind not in kinds:
             message = f"{key} belongs to design {' or '.join(kinds)}, not {section.kind}"
             yield ("design", key), message, f"remove {key}, or change kind"
+
+
+def _slices(study: Study) -> Iterator[Mistake]:
+    """Arms that live at the same time share the machine: nothing of it may differ between them."""
+    step = 'write design = "runs" in [measure]'
+    for place, factor in enumerate(study.factors.values()):
+        for level in factor.levels.values():
+            application = level.application
+            if application.host or application.steer or application.commands:
+                why = f"{factor.name} changes the machine, which arms that take turns share"
+                yield ("factor", place, "change"), why, step
+                break
+    if any(case.settings.get("attach") for case in study.cases):
+        why = "a server that runs already is one, and arms that take turns have one each"
+        yield ("measure", "design"), why, step
+    if study.window_s < LEAST_ROUNDS * study.slice_s and "window" not in study.auto:
+        why = f"a window of {study.window_s:g} s has fewer than {LEAST_ROUNDS} slices"
+        yield ("measure", "window"), why, f"give at least {LEAST_ROUNDS * study.slice_s:g} s"
 
 
 def _reserved(study: Study) -> Iterator[Mistake]:
