@@ -66,6 +66,20 @@ def _planned_cases(study: Study, stand_ins: Mapping[str, str | None]) -> list[Pl
     ]
 
 
+def _planned_factors(study: Study) -> dict[str, PlannedFactor]:
+    return {
+        f.name: PlannedFactor(
+            change=f.change.name,
+            levels=list(f.levels),
+            effort=f.effort,
+            dose_unit=f.change.dose.unit if f.change.dose else None,
+            mechanism=f.change.mechanism,
+            predicts={v: found for v in f.others if (found := f.predicted(v))},
+        )
+        for f in study.factors.values()
+    }
+
+
 def _network(study: Study) -> PlannedNetwork | None:
     return None if study.network is None else PlannedNetwork(queues=study.network.queues)
 
@@ -113,17 +127,7 @@ def make_plan(
         pilot=pilot,
         screen=planned_screen(study, made),
         scaling=planned_scaling(study, made, cpus),
-        factors={
-            f.name: PlannedFactor(
-                change=f.change.name,
-                levels=list(f.levels),
-                effort=f.effort,
-                dose_unit=f.change.dose.unit if f.change.dose else None,
-                mechanism=f.change.mechanism,
-                predicts={v: found for v in f.others if (found := f.predicted(v))},
-            )
-            for f in study.factors.values()
-        },
+        factors=_planned_factors(study),
         cases=_planned_cases(study, stand_ins),
         arms=[
             PlannedArm(
