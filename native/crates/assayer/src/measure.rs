@@ -447,9 +447,8 @@ impl<'a> Collector<'a> {
     fn finish_slices(mut self, output: &mut Output) -> Result<Measured, Failure> {
         self.write_slices(output)?;
         let clock = self.measurement.clock;
-        let over = std::mem::take(
-            &mut *self.gate.over.lock().unwrap_or_else(PoisonError::into_inner),
-        );
+        let over =
+            std::mem::take(&mut *self.gate.over.lock().unwrap_or_else(PoisonError::into_inner));
         let is_complete = !over.is_empty() && self.reports.values().all(|it| it.is_complete);
         let window_s = over.iter().map(|it| clock.ns_between(it.start, it.end) as f64 / 1e9).sum();
         let spent = over.iter().map(|it| Spent::between(&it.before, &it.after, &clock));
@@ -556,7 +555,8 @@ fn mean_shares(slices: &[Slice]) -> Vec<CpuShare> {
     let mut means: BTreeMap<usize, CpuShare> = BTreeMap::new();
     let part = 1.0 / slices.len().max(1) as f64;
     for share in slices.iter().flat_map(|it| it.after.times.shares_since(&it.before.times)) {
-        let mean = means.entry(share.cpu).or_insert(CpuShare { cpu: share.cpu, ..CpuShare::default() });
+        let mean =
+            means.entry(share.cpu).or_insert(CpuShare { cpu: share.cpu, ..CpuShare::default() });
         mean.busy += part * share.busy;
         mean.user += part * share.user;
         mean.system += part * share.system;

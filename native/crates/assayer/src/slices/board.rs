@@ -132,7 +132,8 @@ mod tests {
     use super::*;
 
     fn boards() -> (Board, Board) {
-        let path = std::env::temp_dir().join(format!("assay-board-{}-{:p}", std::process::id(), &BYTES));
+        let path =
+            std::env::temp_dir().join(format!("assay-board-{}-{:p}", std::process::id(), &BYTES));
         let path = path.with_extension(format!("{:?}", std::thread::current().id()));
         std::fs::write(&path, [0; BYTES]).unwrap();
         let pair = (Board::open(&path).unwrap(), Board::open(&path).unwrap());

@@ -57,7 +57,7 @@ fn signal(pid: u32, signal: libc::c_int) {
 }
 
 #[cfg(test)]
-mod libraries {
+mod spawning {
     use super::*;
 
     fn state(pid: u32) -> char {

@@ -15,5 +15,6 @@ mod profile;
 mod protocol;
 mod runs;
 mod sample;
+mod slices;
 mod store;
 mod support;

@@ -198,16 +198,16 @@ fn a_probe_that_cannot_be_set_is_absent_with_the_reason() {
 /// What an emulator does not show: `scripts/test-aarch64` skips it.
 mod unemulated {
     use super::*;
-    use crate::support::ASSAYER;
+    use crate::support::assayer;
 
     /// `main` of the binary itself, where `object` says that it is: once in each process.
     #[test]
     fn passes_over_a_place_in_a_file_are_counted_in_all_that_run_it() {
-        let found = run("object", &json!({"paths": [ASSAYER], "symbols": ["main"]}));
+        let found = run("object", &json!({"paths": [assayer()], "symbols": ["main"]}));
         let offset = &found.only("object")["symbols"][0]["offset"];
         // A file of its own: other tests run the binary meanwhile.
         let copy = format!("{}/probed-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
-        std::fs::copy(ASSAYER, &copy).unwrap();
+        std::fs::copy(assayer(), &copy).unwrap();
         let probe = json!({"name": "main", "path": copy, "offset": offset});
         let mut sampler = Open::start(&json!({"hz": 1, "probes": [probe]}));
         let ready = sampler.until(|message| message["type"] == "ready");

@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::elf::{BSS, Elf, FUNCTION, INDIRECT, OBJECT, START, symbol};
 use assay_disasm::Image;
 use assay_disasm::description::{Asked, Described, Description, Listed, describe, describe_bytes};
-use crate::support::elf::{BSS, Elf, FUNCTION, INDIRECT, OBJECT, START, symbol};
 
 const X86_64: u16 = 62;
 const AARCH64: u16 = 183;

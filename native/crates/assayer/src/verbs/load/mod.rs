@@ -193,7 +193,13 @@ where
         let numbers = (thread..connections).step_by(threads);
         let clients = numbers.map(|number| open(handle.clone(), number));
         station.connect_all(clients, life::stop_flag()).map_err(|error| missing(&error))?;
-        Ok(Box::new(LoadUnit { station, common: &common, thread, has_started: false, until: u64::MAX }))
+        Ok(Box::new(LoadUnit {
+            station,
+            common: &common,
+            thread,
+            has_started: false,
+            until: u64::MAX,
+        }))
     };
     let ready = |output: &mut Output| {
         let manifest = LoadManifest {

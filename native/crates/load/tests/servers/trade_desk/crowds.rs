@@ -34,7 +34,9 @@ fn crowd<S: Open>(database: &Database) -> Totals {
     station.connect(&never).unwrap();
     station.start(None);
     while station.totals().requests < REQUESTS {
-        station.run(10_000_000, &never, |ended| assert!(ended.refused.is_none(), "{ended:?}")).unwrap();
+        station
+            .run(10_000_000, &never, |ended| assert!(ended.refused.is_none(), "{ended:?}"))
+            .unwrap();
     }
     station.close();
     station.totals()

@@ -1,11 +1,10 @@
 //! Arms that take turns: processes that share a board.
 
-mod support;
-
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use support::{Outcome, finish, start};
+
+use crate::support::{Outcome, finish, start};
 
 struct Board(PathBuf);
 
@@ -44,8 +43,10 @@ fn each_arm_measures_in_its_own_slices_and_they_do_not_overlap() {
     for (arm, outcome) in ended.iter().enumerate() {
         assert_eq!(outcome.code, Some(0), "{}", outcome.text);
         let slices = intervals(outcome);
-        let turns: Vec<u64> = slices.iter().map(|it| it["slice"]["turn"].as_u64().unwrap()).collect();
-        let own = order.iter().enumerate().filter(|(_, of)| **of == arm).map(|(turn, _)| turn as u64);
+        let turns: Vec<u64> =
+            slices.iter().map(|it| it["slice"]["turn"].as_u64().unwrap()).collect();
+        let own =
+            order.iter().enumerate().filter(|(_, of)| **of == arm).map(|(turn, _)| turn as u64);
         assert_eq!(turns, own.collect::<Vec<_>>());
         for slice in &slices {
             assert!(slice["operations"].as_u64().unwrap() > 0);
