@@ -193,7 +193,7 @@ fn small() -> Vec<(&'static str, Vec<u8>)> {
 
 /// A file with names in both tables, a function that may refer to a variable, and a dynamic table.
 fn with_symbols(machine: u16, text: &[u8]) -> Vec<u8> {
-    use support::elf::{BSS, Elf, FUNCTION, OBJECT, START, symbol};
+    use crate::support::elf::{BSS, Elf, FUNCTION, OBJECT, START, symbol};
     let length = text.len() as u64;
     Elf {
         machine,
