@@ -132,7 +132,7 @@ fn station(server: &Server, connections: usize, wait_ms: u64, patience_s: u64) -
 
 fn run(station: &Station, ms: u64) -> Result<Vec<Ended>, Error> {
     let mut all = Vec::new();
-    station.run(ms, &NEVER, |ended| all.push(*ended)).map(|()| all)
+    station.run(ms * 1_000_000, &NEVER, |ended| all.push(*ended)).map(|()| all)
 }
 
 /// Works until so many requests have ended.
