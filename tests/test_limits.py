@@ -85,8 +85,12 @@ def test_a_test_that_hangs_is_named_and_the_next_one_runs(tmp_path: Path, how: s
         "def test_nothing_of_it_is_left():\n"
         "    wanted = b'PYTEST_CURRENT_TEST=test_planted.py::test_hangs (call)'\n"
         "    import guard\n"
-        "    mine = guard.marked(os.environ[guard.MARK])\n"
-        "    assert [p for p in mine if wanted in guard.entries(p)] == []\n"
+        "    end = time.monotonic() + 10\n"
+        "    left = lambda: [p for p in guard.marked(os.environ[guard.MARK])"
+        " if wanted in guard.entries(p)]\n"
+        "    while left() and time.monotonic() < end:\n"
+        "        time.sleep(0.02)\n"
+        "    assert left() == []\n"
     )
     done = run(tmp_path, text)
     assert "FAILED test_planted.py::test_hangs - Failed: Timeout (>1.0s)" in done.stdout

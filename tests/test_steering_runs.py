@@ -237,5 +237,5 @@ def test_killed_in_the_middle_the_next_command_brings_everything_back(
     assert until(lambda: not ours & holders())
     assert state() != before
     story = assay("host", "status").communicate(timeout=60)[1].decode()
-    assert "taken back" in story
+    assert "brought back" in story
     assert state() == before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from assay.changes import CATALOGUE
 from assay.core.digest import file_digest
 from assay.core.errors import AssayError, MissingError, RunError
 from assay.targets import TARGETS
+from assay.targets.stores.framework.library import LibraryInUse
 from assay.targets.stores.framework.store import find
 from assay.targets.stores.framework.target import StoreTarget
 from assay.targets.stores.rocksdb import ROCKSDB
@@ -155,19 +156,30 @@ def test_every_number_that_a_change_takes_is_taken(tmp_path: Path) -> None:
     assert held("rocksdb.placebo", 1000, evidence) != ""
 
 
+@dataclass(frozen=True)
+class ForgetfulLibrary(LibraryInUse):
+    """A library that is never given some settings, and reports whatever it was given."""
+
+    forgotten: tuple[str, ...] = ()
+
+    def request(self, launch, action, folder):
+        given = {n: v for n, v in launch.settings.items() if n not in self.forgotten}
+        return super().request(replace(launch, settings=given), action, folder)
+
+    def differing(self, launch, reported):
+        return []
+
+
 class Forgetful(StoreTarget):
-    """RocksDB that is never told of some settings, and is believed to have been."""
+    """RocksDB with such a library."""
 
     def __init__(self, *forgotten: str) -> None:
         super().__init__(ROCKSDB)
         self.forgotten = forgotten
 
-    def request(self, launch, library, action, folder):
-        told = {n: v for n, v in launch.settings.items() if n not in self.forgotten}
-        return super().request(replace(launch, settings=told), library, action, folder)
-
-    def differing(self, launch, library, reported):
-        return []
+    def _opened(self, library):
+        opened = super()._opened(library)
+        return ForgetfulLibrary(opened.store, opened.path, opened.ours, self.forgotten)
 
 
 @pytest.mark.parametrize(
