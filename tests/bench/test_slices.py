@@ -134,6 +134,7 @@ budget = "60s"
 """
 
 
+@pytest.mark.server
 def test_the_engine_takes_turns(tmp_path: Path) -> None:
     """Real processes on a real board; their slices follow each other and do not overlap."""
     study = read("s.toml", REAL, tmp_path, {}, TARGETS)
