@@ -27,6 +27,7 @@ FILES = (
     "targets/",
     "test_kill.py",
     "test_limits.py",
+    "test_native_builds.py",
     "test_native_limits.py",
     "test_readiness_benchmark.py",
     "test_run_cost.py",

@@ -15,6 +15,7 @@ mod profile;
 mod protocol;
 mod runs;
 mod sample;
+mod serve;
 mod slices;
 mod store;
 mod support;

@@ -1,13 +1,6 @@
-//! Stand-ins for SQL servers, as our own sessions and other people's clients see them.
+//! Stand-ins for SQL servers, as our own sessions see them.
 
-use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-
-use assay_primitives::Clock;
-use assay_runtime::{Address, Connection, Handle, Worker};
+use assay_runtime::{Address, Connection, Handle};
 use assay_stub::sql;
 use assay_wire::answers::{Answers, Column, ColumnType, Command as Does, Shape};
 use assay_wire::mysql::{self, Features};
@@ -148,65 +141,5 @@ fn bytes_that_are_no_request_are_answered_by_an_error_and_the_end() {
             while connection.more().await.is_ok() {}
             assert!(!connection.input().is_empty());
         }
-    });
-}
-
-/// Runs clients beside a stand-in in a thread of its own.
-fn beside(is_mysql: bool, clients: impl FnOnce(u16)) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let (sender, receiver) = channel();
-    let told = Arc::clone(&stop);
-    let thread = std::thread::spawn(move || {
-        let worker = Worker::new(Clock::calibrated()).unwrap();
-        sender.send(spawn(&worker.handle(), is_mysql)).unwrap();
-        worker.run(u64::MAX, &told).unwrap();
-    });
-    let Address::Tcp(address) = receiver.recv().unwrap() else { unreachable!() };
-    clients(address.port());
-    stop.store(true, Ordering::Relaxed);
-    thread.join().unwrap();
-}
-
-fn both(output: &Output) -> String {
-    let parts = [&output.stdout[..], &output.stderr];
-    parts.map(String::from_utf8_lossy).concat()
-}
-
-/// Needs Debian's package `mariadb-client`.
-#[test]
-fn the_client_of_mariadb_is_answered() {
-    beside(true, |port| {
-        let ask = |text: &str| {
-            let mut client = Command::new("mariadb");
-            client.args(["--no-defaults", "-h127.0.0.1", "-uroot", "-psecret", "-N", "-e", text]);
-            client.arg(format!("-P{port}")).output().unwrap()
-        };
-        let one = ask("SELECT 1");
-        assert!(one.status.success() && one.stdout == b"1\n", "{}", both(&one));
-        let refused = ask("SELECT secret FROM t");
-        assert!(!refused.status.success());
-        let words = both(&refused);
-        assert!(words.contains("stand-in") && words.contains("SELECT secret FROM t"), "{words}");
-    });
-}
-
-/// Needs Debian's package `postgresql`.
-#[test]
-fn psql_is_answered() {
-    let mut versions: Vec<_> = std::fs::read_dir("/usr/lib/postgresql").unwrap().collect();
-    let version = versions.pop().unwrap().unwrap().path();
-    let psql = Path::new(&version).join("bin/psql");
-    beside(false, |port| {
-        let ask = |text: &str| {
-            let mut client = Command::new(&psql);
-            client.args(["-X", "-A", "-t", "-h", "127.0.0.1", "-U", "me", "-d", "any", "-c", text]);
-            client.arg(format!("--port={port}")).output().unwrap()
-        };
-        let one = ask("SELECT 1");
-        assert!(one.status.success() && one.stdout == b"1\n", "{}", both(&one));
-        let refused = ask("SELECT secret FROM t");
-        assert!(!refused.status.success());
-        let words = both(&refused);
-        assert!(words.contains("stand-in") && words.contains("SELECT secret FROM t"), "{words}");
     });
 }

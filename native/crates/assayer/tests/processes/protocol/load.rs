@@ -9,7 +9,7 @@ use crate::protocol::holds;
 use crate::support::{Outcome, finish, run, start};
 
 /// A server of our own; its port. It is to be told to end.
-fn serve(request: &Value) -> (Child, Vec<u8>, u64) {
+pub fn serve(request: &Value) -> (Child, Vec<u8>, u64) {
     let mut child = start("serve", request);
     let mut line = Vec::new();
     // Byte by byte: what follows the line is for who reads the rest.
@@ -23,7 +23,7 @@ fn serve(request: &Value) -> (Child, Vec<u8>, u64) {
 }
 
 /// What a server has said from its start to its end.
-fn served((child, first, _): (Child, Vec<u8>, u64)) -> Outcome {
+pub fn served((child, first, _): (Child, Vec<u8>, u64)) -> Outcome {
     let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
     assert!(killed.unwrap().success());
     let mut outcome = finish(child);

@@ -6,7 +6,7 @@
 
 mod images;
 mod libraries;
-mod load;
+pub mod load;
 mod profile;
 mod types;
 
