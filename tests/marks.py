@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.targets.wheels.wheel import SERVE
+
 TESTS = Path(__file__).parent
 
 FILES = (
@@ -88,6 +90,8 @@ def is_short(program: str, words: list[str]) -> bool:
     name = Path(program).name
     if name == "assayer":
         return words[1:2] == ["--help"] or bool(SHORT_VERBS & set(words[1:2]))
+    if str(SERVE) in words:
+        return "--port" not in words  # the library tells its settings and ends
     return name in SHORT or bool(QUESTIONS & set(words))
 
 
