@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.targets.wheels.wheel import SERVE
+from assay.targets import TARGETS
 
 TESTS = Path(__file__).parent
 
@@ -74,6 +74,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("server")
 
 
+def pytest_collection_finish() -> None:
+    """Asks the installed servers for their settings, which is kept: no test pays for it, and the
+    first of those that read them does not start a program."""
+    for target in TARGETS.values():
+        assert target.settings is not None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Notes whether what runs may start servers."""
@@ -90,8 +97,6 @@ def is_short(program: str, words: list[str]) -> bool:
     name = Path(program).name
     if name == "assayer":
         return words[1:2] == ["--help"] or bool(SHORT_VERBS & set(words[1:2]))
-    if str(SERVE) in words:
-        return "--port" not in words  # the library tells its settings and ends
     return name in SHORT or bool(QUESTIONS & set(words))
 
 
