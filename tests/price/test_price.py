@@ -27,6 +27,8 @@ from assay.price import (
     shipped_prices,
 )
 from assay.price.measured import welch
+from assay.record import counted_runs
+from assay.targets import Measured
 from fakes import STUDY, FakeTarget, run_fake
 
 ARM = Price("arm", 100.0, "USD", "month", vcpu=16, memory_gb=64.0, ghz=2.6, date="2026-01-01")
@@ -228,6 +230,27 @@ def test_two_bundles_are_compared_by_their_runs(tmp_path: Path, read_study) -> N
     assert found.ratio.low < 1.2 < found.ratio.high
     assert found.ratio.high / found.ratio.low < 1.05
     assert "not run in the same random blocks" in found.doubts[0]
+
+
+def test_two_bundles_are_compared_by_the_runs_of_their_verdicts(tmp_path: Path, read_study) -> None:
+    """A good run whose case was run again in its block does not count, however fast it was."""
+    quiet, stolen = FakeTarget(noise=0.0), FakeTarget(noise=0.0)
+
+    def disturbed(number: int, measured: Measured) -> Measured:
+        metrics, health = dict(measured.metrics), dict(measured.health)
+        if number < 2:
+            metrics["throughput"] *= 10
+            health["steal"] = 0.5 if number == 1 else 0.0
+        return replace(measured, metrics=metrics, health=health)
+
+    stolen.script = disturbed
+    one = run_fake(tmp_path / "a", quiet, read_study(), seed=1)
+    two = run_fake(tmp_path / "b", stolen, read_study(), seed=1)
+    aside = next(run for run in two.runs() if run.run == 0)
+    assert (aside.status, aside.attempt) == ("ok", 0)
+    found = of_bundles(one, two, aside.arm)
+    assert found.ratio.value == pytest.approx(1.0)
+    assert f"{len([r for r in counted_runs(two) if r.arm == aside.arm])} runs" in found.title
 
 
 def test_bundles_of_several_cases_are_compared_over_all_or_in_one(

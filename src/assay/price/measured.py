@@ -17,7 +17,7 @@ from assay.core.metrics import metric
 from assay.core.parameters import nearest
 from assay.plan import SENTINEL
 from assay.price.gain import Ratio
-from assay.record import Bundle
+from assay.record import Bundle, counted_runs
 from assay.verdict.rows import SUITE, Row
 
 WORK = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")
@@ -122,7 +122,7 @@ def of_bundles(
     if a.plan.study_sha256 != b.plan.study_sha256:
         doubts.append("the two studies are not the same text")
     cases = _cases(a, b, case)
-    logs = [[_logs(bundle, name, arm, primary) for name in cases] for bundle in (a, b)]
+    logs = [_logs(bundle, cases, arm, primary) for bundle in (a, b)]
     first, second = (sum(map(len, of_case)) for of_case in logs)
     of = "" if len(cases) == 1 else f", mean of the logs of {len(cases)} cases"
     title = f"{arm or a.plan.baseline} of both, {primary}, {first} and {second} runs{of}"
@@ -143,17 +143,19 @@ def _cases(a: Bundle, b: Bundle, case: str | None) -> list[str]:
     return names
 
 
-def _logs(bundle: Bundle, case: str, arm: str | None, primary: str) -> list[float]:
+def _logs(bundle: Bundle, cases: Sequence[str], arm: str | None, primary: str) -> list[list[float]]:
+    """The logs of the runs of an arm, up is better, by case: of the runs that count."""
     wanted = arm or bundle.plan.baseline
-    runs = [r for r in bundle.runs() if (r.status, r.arm, r.case) == ("ok", wanted, case)]
     sign = metric(primary).sign
-    found = [sign * math.log(r.metrics[primary]) for r in runs if r.metrics.get(primary, 0) > 0]
-    if len(found) < 2:
-        raise InputError(
-            f"{bundle.folder} has {len(found)} runs of {wanted!r} in the case {case!r}",
-            next_step=f"its arms are {', '.join(x.name for x in bundle.plan.arms)}; two runs at "
-            "least are needed",
-        )
+    runs = [r for r in counted_runs(bundle) if r.arm == wanted and r.metrics.get(primary, 0) > 0]
+    found = [[sign * math.log(r.metrics[primary]) for r in runs if r.case == c] for c in cases]
+    for case, of_case in zip(cases, found, strict=True):
+        if len(of_case) < 2:
+            raise InputError(
+                f"{bundle.folder} has {len(of_case)} runs of {wanted!r} in the case {case!r}",
+                next_step=f"its arms are {', '.join(x.name for x in bundle.plan.arms)}; two runs "
+                "at least are needed",
+            )
     return found
 
 
