@@ -31,6 +31,7 @@ FILES = (
     "test_limits.py",
     "test_native_builds.py",
     "test_native_limits.py",
+    "test_native_objects.py",
     "test_readiness_benchmark.py",
     "test_run_cost.py",
     "test_sampler_benchmark.py",
@@ -52,7 +53,7 @@ SHORT = frozenset(
 QUESTIONS = frozenset({"--describe-config", "-C", "-V", "-v", "--help", "--version"})
 """Options with which a server answers and ends."""
 
-SHORT_VERBS = frozenset({"census", "facts", "hits", "sample"})
+SHORT_VERBS = frozenset({"census", "facts", "hits", "object", "sample"})
 """Verbs of assayer that neither serve nor load."""
 
 unmarked: list[str] = []

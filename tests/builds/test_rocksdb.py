@@ -14,7 +14,6 @@ import pytest
 
 from assay import native
 from assay.builds import RECIPES, Built, crate, rocksdb
-from assay.builds.library import Library
 from assay.builds.progress import Step, listening
 from assay.changes import CATALOGUE
 from assay.core.digest import file_digest
@@ -105,10 +104,10 @@ def _sizes(library: Path) -> dict[str, str]:
 def test_the_code_tells_which_arm_it_is() -> None:
     """By names, and without them."""
     for arm, holds in (("portable", False), ("crc", True)):
-        library = Library(RECIPE.make(arm).path)
-        assert bool(library.crc32_instructions()) == holds
-        (name,) = library.functions(rocksdb.CHECKSUM)
-        assert ("3way" in name) == holds
+        library = RECIPE.make(arm).path
+        assert bool(native.counted_instructions(library, "crc32")) == holds
+        (function,) = native.functions_named(library, rocksdb.CHECKSUM)
+        assert ("3way" in function.raw) == holds
 
 
 @X86

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.readiness import Inspection, inspect
-from assay.readiness.exports import exported_functions
+from assay.readiness.ask import exported_functions
 
 COMPILERS = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}
 LOCK = """
@@ -66,14 +66,14 @@ def test_exported_functions_are_those_that_nm_lists(arch: str, tmp_path: Path) -
         ["nm", "-D", "--defined-only", str(path)], capture_output=True, text=True, check=True
     ).stdout
     truth = {line.split()[2] for line in listed.splitlines() if line.split()[1] in "TWi"}
-    assert exported_functions(path) == truth
+    assert exported_functions([path]) == {str(path): truth}
     assert truth == {"take", "give", "shown"}
 
 
 def test_a_broken_file_exports_nothing(tmp_path: Path) -> None:
-    """At any length."""
+    """At any length before its table of sections, which stands at its end."""
     whole = compiled(tmp_path, "x86_64").read_bytes()
-    path = tmp_path / "cut"
-    for cut in range(0, len(whole), 97):
+    paths = [tmp_path / f"cut{cut}" for cut in range(0, len(whole), 97)]
+    for cut, path in zip(range(0, len(whole), 97), paths, strict=True):
         path.write_bytes(whole[:cut])
-        assert exported_functions(path) == frozenset()
+    assert not any(exported_functions(paths).values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,12 +21,13 @@ from assay.builds import RECIPES
 from assay.builds.nginx import FUNCTIONS
 from assay.changes import CATALOGUE, applied_values
 from assay.core.errors import InputError
+from assay.counters import Probes
 from assay.load import Load, parse_url, run_load
 from assay.study import Arm, read
 from assay.targets import TARGETS
-from assay.targets.servers.nginx import NGINX, SETTINGS, shown, stub_status
+from assay.targets.servers import nginx
+from assay.targets.servers.nginx import NGINX, SETTINGS, shown, slow_paths, stub_status
 from assay.targets.servers.nginx_file import configuration, parsed
-from assay.targets.servers.nginx_probes import Probes, slow_paths
 from assay.workloads import WORKLOADS
 from nginx_driver import DEFAULTS, Running, running, with_defaults
 
@@ -290,32 +292,55 @@ def test_stub_status_is_read_by_its_words() -> None:
 
 
 def test_a_probe_stands_where_each_lock_function_begins_to_wait(built: Path) -> None:
-    """In our build; the distribution's has no symbols, and that is said."""
+    """There objdump shows the look at the number of CPUs."""
     found = slow_paths(built, FUNCTIONS)
     assert {"ngx_rwlock_wlock", "ngx_rwlock_rlock"} <= found.keys()
-    code = built.read_bytes()
-    assert all(0 < offset < len(code) for offset in found.values())
+    listing = subprocess.run(
+        ["objdump", "-dF", "--no-show-raw-insn", str(built)], capture_output=True, text=True
+    ).stdout
+    for function, offset in found.items():
+        (start, within), body = _function(listing, function)
+        looks = [line for line in body if "<ngx_ncpu" in line]
+        assert [int(line.partition(":")[0], 16) - start + within for line in looks] == [offset]
 
 
-def test_without_symbols_contention_is_not_counted_and_why_is_said(packaged: Path) -> None:
+def _function(listing: str, name: str) -> tuple[tuple[int, int], list[str]]:
+    """Its address and place in the file, and its lines."""
+    head = re.search(rf"(?m)^([0-9a-f]+) <{name}> \(File Offset: (0x[0-9a-f]+)\):\n", listing)
+    assert head is not None
+    lines = listing[head.end() :].partition("\n\n")[0].splitlines()
+    return (int(head[1], 16), int(head[2], 16)), lines
+
+
+def test_a_stripped_nginx_that_exports_its_functions_can_be_probed(packaged: Path) -> None:
+    """The distribution's does, for its modules."""
+    found = slow_paths(packaged, FUNCTIONS)
+    assert {"ngx_rwlock_wlock", "ngx_rwlock_rlock"} <= found.keys()
+    assert all(0 < offset < packaged.stat().st_size for offset in found.values())
+
+
+def test_without_symbols_contention_is_not_counted_and_why_is_said(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The counter is left out rather than 0."""
-    with running(packaged) as server:
+    monkeypatch.setattr(nginx, "WAITING", "absent")
+    with running(built) as server:
         found = NGINX.read_back(server, with_defaults({}))
         counted = NGINX.counters(server)
     assert "no symbols" in found["counts_contention"]
     assert not any(name.startswith("contended") for name in counted)
 
 
-def test_contention_is_counted_only_where_there_is_a_lock(built: Path) -> None:
+def test_contention_is_counted_only_where_there_is_a_lock(binary: Path) -> None:
     """Many workers, one zone: some find it taken. Without the zone: none."""
-    probes = Probes(built, FUNCTIONS)
+    probes = Probes(binary, slow_paths(binary, FUNCTIONS))
     probes.close()
     if probes.refused:
         pytest.skip(probes.refused)
 
     def contended(zone: str) -> float:
         settings = with_defaults({**PROXY, "zone": zone, "worker_processes": 8})
-        with running(built, **settings) as server:
+        with running(binary, **settings) as server:
             found = NGINX.read_back(server, settings)
             assert found["counts_contention"] == "yes"
             before = _contended(server)

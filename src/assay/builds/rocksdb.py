@@ -26,7 +26,6 @@ from pathlib import Path
 from assay import native
 from assay.builds import crate, source, tools
 from assay.builds.compile import make
-from assay.builds.library import Library
 from assay.builds.recipe import Built, Recipe
 from assay.builds.source import Source
 from assay.core.cache import cache, keep, turn
@@ -225,8 +224,7 @@ def _link(arm: str, layout: Layout, objects: Path, making: Path, about: Built) -
 
 def look(library: Path, arm: str) -> None:
     """Disassembled: the checksum of `crc` is of CRC32 instructions, `portable` holds none."""
-    names = Library(library).functions(CHECKSUM)
-    found = native.census(library, symbols=names).functions if names else []
+    found = native.functions_named(library, CHECKSUM)
     holding = [f.symbol for f in found if f.counts.get("crc32")]
     if not found or bool(holding) != (arm == "crc"):
         shown = ", ".join(holding) or "none"

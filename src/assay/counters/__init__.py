@@ -5,6 +5,7 @@ from assay.counters.derived import DerivedFigure, figures
 from assay.counters.groups import GROUPS, CounterGroup, CounterRequest, asked, group_of, why_absent
 from assay.counters.models import Model, model_here, model_of, models
 from assay.counters.perf_stat import Count, read_perf_stat, totals
+from assay.counters.probes import Probes
 from assay.counters.profiler import Possible, Profiling, profilable
 from assay.counters.recording import Recording, recording
 from assay.counters.window import Counting, WindowCounts, probe
@@ -18,6 +19,7 @@ __all__ = [
     "DerivedFigure",
     "Model",
     "Possible",
+    "Probes",
     "Profiling",
     "Recording",
     "WindowCounts",

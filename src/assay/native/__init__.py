@@ -71,7 +71,10 @@ if TYPE_CHECKING:
         ask,
         ask_server,
         census,
+        counted_instructions,
         facts,
+        functions_named,
+        objects,
         parse,
         survey,
         surveyed,
@@ -89,7 +92,10 @@ __getattr__, __dir__ = lazily(
         "Surveyed Thp ThreadResult"
     ),
     process="NAME find_assayer",
-    session="Session as_error ask ask_server census facts parse survey surveyed",
+    session=(
+        "Session as_error ask ask_server census counted_instructions facts functions_named "
+        "objects parse survey surveyed"
+    ),
 )
 
 __all__ = [
@@ -152,8 +158,11 @@ __all__ = [
     "ask",
     "ask_server",
     "census",
+    "counted_instructions",
     "facts",
     "find_assayer",
+    "functions_named",
+    "objects",
     "parse",
     "survey",
     "surveyed",

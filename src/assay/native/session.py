@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from pydantic import ValidationError
 
@@ -19,6 +20,7 @@ from assay.native.messages import (
     Facts,
     Failure,
     FixtureServers,
+    Function,
     Health,
     HitsTable,
     ImageCensus,
@@ -213,3 +215,57 @@ def surveyed(process: subprocess.Popen[bytes]) -> Iterator[ImageCensus | Refused
                 yield message
     finally:
         session.stop()
+
+
+def objects(
+    paths: Sequence[Path],
+    functions: Literal["all", "exported"] | None = None,
+    references: Sequence[tuple[str, str]] = (),
+) -> list[ObjectFile | RefusedFile]:
+    """What ELF files say of themselves, or why a file is none.
+
+    `references` are functions, each with a variable that it refers to.
+    """
+    if not paths:
+        return []
+    asked = {
+        "paths": [str(path) for path in paths],
+        "functions": functions,
+        "references": [{"function": f, "symbol": s} for f, s in references],
+    }
+    session = Session("object", asked)
+    try:
+        return [m for m in session.messages() if isinstance(m, ObjectFile | RefusedFile)]
+    finally:
+        session.stop()
+
+
+def functions_named(path: Path, pattern: str) -> list[Function]:
+    """The census of the functions of an ELF file whose names match, in order of names.
+
+    InputError if it is no ELF file.
+    """
+    wanted = re.compile(pattern)
+    names: set[str] = set()
+    for about in objects([path], functions="all"):
+        if isinstance(about, RefusedFile):
+            raise _no_library(about)
+        names.update(filter(wanted.search, about.functions or ()))
+    return census(path, symbols=sorted(names)).functions if names else []
+
+
+def counted_instructions(path: Path, kind: str) -> int:
+    """How many instructions of a kind of the census stand in all code of an ELF file.
+
+    Places that are not known to be instructions count too. InputError if it is no ELF file.
+    """
+    total = 0
+    for about in survey([path], sites=False):
+        if isinstance(about, RefusedFile):
+            raise _no_library(about)
+        total += about.counts.get(kind, 0) + about.unverified.get(kind, 0)
+    return total
+
+
+def _no_library(refused: RefusedFile) -> InputError:
+    return InputError(f"{refused.path}: {refused.why}", next_step="give a library's path")

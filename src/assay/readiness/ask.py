@@ -1,4 +1,4 @@
-"""Asking `assayer census` about many files at once."""
+"""Asking `assayer` about many files at once."""
 
 from __future__ import annotations
 
@@ -20,3 +20,12 @@ def survey(paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     for message in native.surveyed(process):
         kind = "refused" if isinstance(message, native.RefusedFile) else "census"
         yield kind, message.model_dump()
+
+
+def exported_functions(paths: Sequence[Path]) -> dict[str, frozenset[str]]:
+    """By path, the names of functions that each ELF file exports; a file that is none is absent."""
+    from assay import native
+
+    found = native.objects(paths, functions="exported")
+    images = [about for about in found if isinstance(about, native.ObjectFile)]
+    return {about.path: frozenset(about.functions or ()) for about in images if not about.member}

@@ -10,9 +10,8 @@ from pathlib import Path
 from assay.core.cache import scratch
 from assay.core.errors import InputError
 from assay.readiness import binary
-from assay.readiness.ask import survey
+from assay.readiness.ask import exported_functions, survey
 from assay.readiness.census import Image, image
-from assay.readiness.exports import exported_functions
 from assay.readiness.finding import ORDER, ReadinessFinding, in_order
 from assay.readiness.inputs import Binary, Inputs, RefusedInput, SourceTree, gather
 from assay.readiness.machine import Machine
@@ -67,10 +66,11 @@ def inspect(
         found = Inspection(refused=list(inputs.refused))
         images = _images(inputs, found.refused)
         twins = _twins(against, other, found.refused)
-        for here, about in images:
-            twin = _twin_of(here, about, twins, len(images))
-            if twin is not None and not about.member:
-                about = replace(about, exports=exported_functions(here.path))
+        pairs = [(*of, _twin_of(*of, twins, len(images))) for of in images]
+        compared = [here.path for here, about, twin in pairs if twin and not about.member]
+        exports = exported_functions(compared)
+        for here, about, twin in pairs:
+            about = replace(about, exports=exports.get(str(here.path), frozenset()))
             judged = binary.judge(about, twin, machine)
             found.reports.append(_report(about.shown, here.name, judged, about))
         for tree in inputs.trees:

@@ -12,9 +12,12 @@ which only proves that it was parsed), and what the kernel shows of the processe
     file_bytes             the body of an answer, through the upstreams where there are any
     all others             parsed, and no more than that
 
-Counters: `status.requests`, `.accepts` and `.handled` of stub_status, and `contended`, see
-`nginx_probes`. Which of a built nginx's loops hold which instruction is told by its
-census and digest.
+Counters: `status.requests`, `.accepts` and `.handled` of stub_status, and `contended`: rounds of
+waiting for a lock, which a probe of the kernel counts. A round begins where a lock function looks
+whether there is more than one CPU (`ngx_ncpu`); after giving up the CPU a waiter begins another.
+Where the kernel refuses probes, or the file does not name its functions, there is no such counter.
+
+Which of a built nginx's loops hold which instruction is told by its census and digest.
 """
 
 from __future__ import annotations
@@ -35,10 +38,10 @@ from assay import native
 from assay.builds.nginx import FUNCTIONS
 from assay.core.errors import InputError, RunError
 from assay.core.parameters import Parameter, by_name
+from assay.counters import Probes
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
 from assay.targets.servers.framework.load import HTTP
 from assay.targets.servers.nginx_file import SHARED, configuration, parsed
-from assay.targets.servers.nginx_probes import Probes
 
 PATIENCE_S = 10.0
 """How long workers may take to be as they were asked: the master listens before it forks."""
@@ -102,6 +105,9 @@ SETTINGS = by_name(
 
 ZONE_LOCKS = ("ngx_rwlock_wlock", "ngx_rwlock_rlock")
 LIMIT_LOCKS = ("ngx_shmtx_lock",)
+WAITING = "ngx_ncpu"
+"""What a lock function looks at when it begins to wait."""
+
 OF_UPSTREAMS = ("zone", "balancer", "keepalive")
 """Settings without a default: they are of upstreams, where there are any."""
 
@@ -187,7 +193,8 @@ class Nginx(Adapter):
 
     def counters(self, ask: Ask) -> dict[str, float]:
         probes = self._probes.get(ask.place.folder)
-        found = probes.counts() if probes else {}
+        passed = probes.counts() if probes else {}
+        found = {f"contended.{function}": passes for function, passes in passed.items()}
         return found | stub_status(ask(STATUS)[0][0][0] or "")
 
     def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
@@ -208,10 +215,26 @@ class Nginx(Adapter):
         """Only functions that these settings make requests go through are probed."""
         if ask.place.folder not in self._probes:
             limited = LIMIT_LOCKS if settings["limit_req"] == "on" else ()
-            self._probes[ask.place.folder] = Probes(ask.place.binary, (*ZONE_LOCKS, *limited))
+            places = slow_paths(ask.place.binary, (*ZONE_LOCKS, *limited))
+            self._probes[ask.place.folder] = Probes(ask.place.binary, places)
 
 
 NGINX = Nginx()
+
+
+def slow_paths(binary: Path, functions: Sequence[str]) -> dict[str, int]:
+    """Where each of these lock functions begins to wait, as offsets in the file.
+
+    A function that the file does not name, or that looks in several places, is left out.
+    """
+    (about,) = native.objects([binary], references=[(f, WAITING) for f in functions])
+    if isinstance(about, native.RefusedFile):
+        return {}
+    found: dict[str, list[int]] = {f: [] for f in functions}
+    for place in about.references:
+        if place.offset is not None:
+            found[place.function].append(place.offset)
+    return {function: places[0] for function, places in found.items() if len(places) == 1}
 
 
 def stub_status(body: str) -> dict[str, float]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from assay import native
-from assay.builds.library import Library
 from assay.core.digest import file_digest
 from assay.core.errors import RunError
 
@@ -60,14 +59,12 @@ def functions(library: Path, pattern: str, role: str) -> list[dict[str, Any]]:
 def _functions(
     library: Path, pattern: str, role: str, modified_ns: int, size: int
 ) -> tuple[dict[str, Any], ...]:
-    read = Library(library)
-    names = read.functions(pattern)
-    found = native.census(library, symbols=names).functions if names else []
+    found = native.functions_named(library, pattern)
     whole = {
         "role": f"{role}_code",
         "symbol": f"{library.name}, all of its code",
         "instructions": None,
-        "counts": {"crc32": read.crc32_instructions()},
+        "counts": {"crc32": native.counted_instructions(library, "crc32")},
         "calls": 0,
     }
     kept = ("symbol", "instructions", "counts")

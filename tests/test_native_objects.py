@@ -1,4 +1,4 @@
-"""What a library's file tells, held against binutils."""
+"""What the native half says of a library's file, held against binutils."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.builds.library import Library
+from assay import native
 from assay.core.errors import InputError
 from assay.targets.stores.framework.store import find
 from assay.targets.stores.rocksdb import ROCKSDB
@@ -56,42 +56,52 @@ def test_crc32_instructions_are_as_many_as_objdump_finds(
     ).stdout
     expected = len(re.findall(r"\tcrc32", listing))
     assert expected >= 4
-    assert Library(made).crc32_instructions() == expected
-    assert Library(compiled(tmp_path, tools, "int f;")).crc32_instructions() == 0
+    assert native.counted_instructions(made, "crc32") == expected
+    assert (
+        native.counted_instructions(compiled(tmp_path, tools, "int f(void) { return 0; }"), "crc32")
+        == 0
+    )
 
 
 def test_functions_are_found_by_name_exported_or_not(tmp_path: Path) -> None:
     """In either symbol table, each once; a stripped file has the exported ones."""
     made = compiled(tmp_path, "", X86, "-msse4.2")
-    assert Library(made).functions("^(f|hidden)$") == ["f", "hidden"]
+    assert named(made, "^(f|hidden)$") == ["f", "hidden"]
     subprocess.run(["strip", str(made)], check=True)
-    assert Library(made).functions("^(f|hidden)$") == ["f"]
-    assert Library(made).functions("absent") == []
+    assert named(made, "^(f|hidden)$") == ["f"]
+    assert named(made, "absent") == []
+
+
+def named(library: Path, pattern: str) -> list[str]:
+    return [function.raw for function in native.functions_named(library, pattern)]
 
 
 def test_debians_rocksdb_holds_no_crc32_instruction() -> None:
     """Version 7.8.3 computes CRC32C by tables, whatever the processor has."""
     found = find(ROCKSDB)
     assert found is not None, "scripts/install-test-tools gets it"
-    library = Library(found)
-    assert library.functions(r"^_ZN7rocksdb6crc32c6ExtendEjPKcm$")
-    assert library.crc32_instructions() == 0
+    assert native.functions_named(found, r"^_ZN7rocksdb6crc32c6ExtendEjPKcm$")
+    assert native.counted_instructions(found, "crc32") == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"#!/bin/sh\n", b"\x7fELF\x01\x01" + b"\0" * 90])
 def test_what_is_no_library_is_refused(content: bytes, tmp_path: Path) -> None:
-    """With its path."""
+    """With its path and the reason."""
     path = tmp_path / "x.so"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"x\.so is no ELF file of 64 bits"):
-        Library(path)
-    with pytest.raises(InputError, match="cannot be read"):
-        Library(tmp_path / "absent")
+    refused(path, "empty|not an ELF file|32-bit")
+    refused(tmp_path / "absent", "cannot be read")
+
+
+def refused(path: Path, why: str) -> None:
+    with pytest.raises(InputError, match=f"{path.name}: .*({why})"):
+        native.functions_named(path, ".")
+    with pytest.raises(InputError, match=f"{path.name}: .*({why})"):
+        native.counted_instructions(path, "crc32")
 
 
 def test_a_library_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     """Its headers point behind its end."""
     made = compiled(tmp_path, "", X86, "-msse4.2")
     made.write_bytes(made.read_bytes()[:80])
-    with pytest.raises(InputError, match="is cut off"):
-        Library(made)
+    refused(made, "broken")
