@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.readiness.machine import Machine
-from assay.readiness.rules_source import BY_ID
-from assay.readiness.source import judge, read
+from assay.readiness.source import RULES, judge, read
 from readiness_kit import GRAVITON, OLD, judged, places, tree_of
 
 NGINX = """
@@ -310,7 +309,7 @@ def test_a_rule_is_quiet_about_the_nearest_sound_source(rule: str, at: int, tmp_
 
 def test_every_rule_is_provoked_and_kept_quiet_here() -> None:
     """All that are declared."""
-    assert set(LOUD) == set(QUIET) == set(BY_ID)
+    assert set(LOUD) == set(QUIET) == {rule.id for rule in RULES}
 
 
 def test_a_pause_says_where_it_is_called_in_loops(tmp_path: Path) -> None:

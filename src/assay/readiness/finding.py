@@ -8,6 +8,9 @@ from typing import Literal
 
 from assay.core.digest import digest
 
+GRAVITON_GUIDE = "AWS Graviton getting started, c-c++.md"
+"""A source of several rules."""
+
 Severity = Literal["S1", "S2", "S3", "I"]
 """S1: silently wrong or unreachable; S2: likely measurable under contention; S3: advice; I: a
 fact."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from assay.readiness import rules_binary, rules_source
 from assay.readiness.finding import ReadinessFinding, ReadinessRule, measured_by
 from assay.readiness.inspection import Inspection
+from assay.readiness.rules import RULES
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -24,8 +24,7 @@ FINGERPRINT = "assayReadiness/v1"
 
 def sarif_log(found: Inspection, version: str, baseline: bool = False) -> dict[str, Any]:
     """The log of one run. With a baseline each result says whether it is new."""
-    rules = [*rules_binary.RULES, *rules_source.RULES]
-    index = {rule.id: at for at, rule in enumerate(rules)}
+    index = {rule.id: at for at, rule in enumerate(RULES)}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -35,7 +34,7 @@ def sarif_log(found: Inspection, version: str, baseline: bool = False) -> dict[s
                     "driver": {
                         "name": "assay inspect",
                         "version": version,
-                        "rules": [_rule(rule) for rule in rules],
+                        "rules": [_rule(rule) for rule in RULES],
                     }
                 },
                 "columnKind": "unicodeCodePoints",

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from assay.readiness.binary import atomics, dispatch, layout, spinning
 from assay.readiness.binary.context import Context, Look
 from assay.readiness.census import Image
-from assay.readiness.finding import ReadinessFinding, in_order
+from assay.readiness.finding import ReadinessFinding, ReadinessRule, in_order
 from assay.readiness.machine import Machine
 
-LOOKS: dict[str, Look] = {**atomics.LOOKS, **spinning.LOOKS, **dispatch.LOOKS, **layout.LOOKS}
+FILES = (atomics, spinning, dispatch, layout)
+LOOKS: tuple[tuple[ReadinessRule, Look], ...] = tuple(
+    sorted((row for file in FILES for row in file.LOOKS), key=lambda row: row[0].id)
+)
+RULES = tuple(rule for rule, _ in LOOKS)
 
 
 def judge(
@@ -19,7 +23,7 @@ def judge(
     """All that is found in an image, the gravest first."""
     fits = machine if machine is not None and machine.arch == image.arch else None
     context = Context(image, twin, fits)
-    found = [finding for rule in sorted(LOOKS) for finding in LOOKS[rule](context)]
+    found = [finding for _, look in LOOKS for finding in look(context)]
     if image.kind == "relocatable":
         # A static library has hundreds of members, each of which would tell the same facts.
         found = [finding for finding in found if finding.severity != "I"]
@@ -39,4 +43,4 @@ def not_judged(images: Sequence[Image], twin: bool, machine: Machine | None) -> 
     return said
 
 
-__all__ = ["LOOKS", "Context", "judge", "not_judged"]
+__all__ = ["RULES", "Context", "judge", "not_judged"]

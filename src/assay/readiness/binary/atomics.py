@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
+from assay.readiness.binary.context import Context, by_function, found_at, number, places
 from assay.readiness.census import Site
-from assay.readiness.finding import ReadinessFinding, Severity
+from assay.readiness.finding import GRAVITON_GUIDE, ReadinessFinding, ReadinessRule, Severity
 from assay.readiness.machine import FEATURES
-from assay.readiness.rules_binary import BY_ID
 
 _MODES: dict[str, Severity] = {
     "outline": "I",
@@ -17,6 +16,18 @@ _MODES: dict[str, Severity] = {
     "inline-unguarded": "S3",
     "ll-sc-only": "S2",
 }
+
+
+B01 = ReadinessRule(
+    "B01",
+    "how atomic operations are made",
+    "S2",
+    "under contention one LSE instruction beats a loop of load and store exclusive by up to "
+    "an order of magnitude; without a guard it stops an Armv8.0 processor",
+    f"{GRAVITON_GUIDE}; qualcomm/GenieX#1181",
+    "ydb-lse",
+    "build with -moutline-atomics (GCC 10.1 and later do it themselves), or for Armv8.1",
+)
 
 
 def _mode(at: Context) -> Iterator[ReadinessFinding]:
@@ -35,7 +46,19 @@ def _mode(at: Context) -> Iterator[ReadinessFinding]:
     wasted = mode == "ll-sc-only" and has_lse
     if wasted:
         told.append("and this host has LSE")
-    yield BY_ID["B01"].at(image.shown, ", ".join(told), severity=_MODES[mode], key="mode")
+    yield B01.at(image.shown, ", ".join(told), severity=_MODES[mode], key="mode")
+
+
+B02 = ReadinessRule(
+    "B02",
+    "load-exclusive and store-exclusive with no LSE twin",
+    "S2",
+    "a contended exclusive pair fails and is tried again, where one LSE instruction is done "
+    "near the data",
+    GRAVITON_GUIDE,
+    "ydb-lse",
+    "use the compiler's atomic builtins instead of own assembly",
+)
 
 
 def _exclusives(at: Context) -> Iterator[ReadinessFinding]:
@@ -45,22 +68,44 @@ def _exclusives(at: Context) -> Iterator[ReadinessFinding]:
     for sites in by_function(image.of("llsc-outside-helper")):
         what = sorted({str(site.facts.get("operation", "?")) for site in sites})
         yield found_at(
-            "B02",
+            B02,
             image,
             sites,
             f"{number(len(sites), 'pair')} outside helpers ({', '.join(what)}) at {places(sites)}",
         )
 
 
+B03 = ReadinessRule(
+    "B03",
+    "atomics helpers whose choice is never made",
+    "S1",
+    "the flag of the outline-atomics helpers stays 0 without its constructor: exclusives for ever",
+    "cloudius-systems/osv#1129; rust-lang/rust#144705",
+    "ydb-lse",
+    "link the compiler's runtime with its constructor, and let it read the auxiliary vector",
+)
+
+
 def _constructor(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     if image.is_linked and image.helpers and image.facts.get("constructor") is False:
-        yield BY_ID["B03"].at(
+        yield B03.at(
             image.shown,
             f"{number(len(image.helpers), 'helper')}, and no constructor that reads AT_HWCAP",
             address=image.helpers[0].address,
             key="constructor",
         )
+
+
+B04 = ReadinessRule(
+    "B04",
+    "helpers with a full barrier, of the legacy __sync builtins",
+    "S3",
+    "a full barrier is paid where acquire and release would do",
+    "GCC manual, legacy __sync built-in functions",
+    "ydb-memory-order",
+    "use __atomic builtins with the order that is needed",
+)
 
 
 def _full_barriers(at: Context) -> Iterator[ReadinessFinding]:
@@ -70,13 +115,24 @@ def _full_barriers(at: Context) -> Iterator[ReadinessFinding]:
     if calls:
         most = sorted(named, key=lambda h: -h.calls)[:4]
         names = "; ".join(f"{h.name} {h.calls:,}" for h in most)
-        yield BY_ID["B04"].at(
+        yield B04.at(
             image.shown,
             f"{calls:,} of {number(image.count('helper_calls'), 'call of helpers', 'calls')} "
             f"are to those with a full barrier" + (f": {names}" if names else ""),
             address=most[0].address if most else None,
             key="sync",
         )
+
+
+B13 = ReadinessRule(
+    "B13",
+    "instructions beyond the baseline without a check",
+    "S1",
+    "the program stops with SIGILL where they are absent",
+    "qualcomm/GenieX#1181",
+    "binary",
+    "dispatch when the program starts, or say what the build needs",
+)
 
 
 def _beyond_baseline(at: Context) -> Iterator[ReadinessFinding]:
@@ -96,7 +152,7 @@ def _beyond_baseline(at: Context) -> Iterator[ReadinessFinding]:
         severity: Severity = "S1" if lacks else "I" if at.machine is not None else "S3"
         told = "which this host has" if at.machine is not None else "on whatever host"
         told = "and this host lacks it" if lacks else told
-        yield BY_ID["B13"].at(
+        yield B13.at(
             image.shown,
             f"{name} without a check at {places(sites)}, {told}",
             severity=severity,
@@ -107,10 +163,10 @@ def _beyond_baseline(at: Context) -> Iterator[ReadinessFinding]:
         )
 
 
-LOOKS: dict[str, Look] = {
-    "B01": _mode,
-    "B02": _exclusives,
-    "B03": _constructor,
-    "B04": _full_barriers,
-    "B13": _beyond_baseline,
-}
+LOOKS = (
+    (B01, _mode),
+    (B02, _exclusives),
+    (B03, _constructor),
+    (B04, _full_barriers),
+    (B13, _beyond_baseline),
+)

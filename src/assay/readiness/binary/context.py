@@ -1,4 +1,7 @@
-"""What a rule of binaries is given, and what several of them do."""
+"""What a rule of binaries is given, and what several of them do.
+
+A file of rules has `LOOKS`: each rule with the function that looks for it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from assay.readiness.census import Image, Site
-from assay.readiness.finding import ReadinessFinding, Severity
+from assay.readiness.finding import ReadinessFinding, ReadinessRule, Severity
 from assay.readiness.machine import Machine
-from assay.readiness.rules_binary import BY_ID
 
 PLACES_SHOWN = 4
 
@@ -60,7 +62,7 @@ def key(function: str, site: Site) -> str:
 
 
 def found_at(
-    rule: str,
+    rule: ReadinessRule,
     image: Image,
     sites: Sequence[Site],
     evidence: str,
@@ -70,7 +72,7 @@ def found_at(
 ) -> ReadinessFinding:
     """A finding at sites of one function, as `by_function` has them: the first is shown."""
     first = sites[0]
-    return BY_ID[rule].at(
+    return rule.at(
         image.shown,
         evidence,
         severity=severity,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
+from assay.readiness.binary.context import Context, by_function, found_at, number, places
 from assay.readiness.census import Image
-from assay.readiness.finding import ReadinessFinding
-from assay.readiness.rules_binary import BY_ID
+from assay.readiness.finding import ReadinessFinding, ReadinessRule
 
 CLASSES = (
     ("checksums", ("crc32", "pclmul"), ("crc32", "pmull_q"), "ydb-crc"),
@@ -17,6 +16,17 @@ CLASSES = (
 """A class, its counts on x86-64, its counts on aarch64, and the study that would measure it."""
 
 
+B10 = ReadinessRule(
+    "B10",
+    "accelerated code that nothing can reach",
+    "S1",
+    "the fast code is in the file and the slow code runs",
+    "facebook/rocksdb#13432, #13435, #10913",
+    "ydb-crc-rocksdb",
+    "mend the check at build time that turned the check at run time into a constant",
+)
+
+
 def _unreachable(at: Context) -> Iterator[ReadinessFinding]:
     image = at.image
     for sites in by_function(image.of("unreachable")):
@@ -24,7 +34,7 @@ def _unreachable(at: Context) -> Iterator[ReadinessFinding]:
         why = str(sites[0].facts.get("why", ""))
         crc = any("crc" in c or "pmull" in c for c in classes)
         yield found_at(
-            "B10",
+            B10,
             image,
             sites,
             f"{' and '.join(classes) or 'accelerated code'} at {places(sites)} cannot run: {why}",
@@ -40,6 +50,17 @@ def _is_unreachable(image: Image, keys: tuple[str, ...]) -> bool:
     )
 
 
+B11 = ReadinessRule(
+    "B11",
+    "an accelerated class that is absent",
+    "S2",
+    "what has an instruction is computed by tables or loops",
+    "YDB performance optimizations for ARM (Maksim Kita)",
+    "ydb-crc",
+    "build with the extension (+crc, -msse4.2), or dispatch when the program starts",
+)
+
+
 def _absent(at: Context) -> Iterator[ReadinessFinding]:
     image, twin = at.image, at.twin
     if image.is_linked:
@@ -49,14 +70,14 @@ def _absent(at: Context) -> Iterator[ReadinessFinding]:
     for name, theirs, ours, study in CLASSES:
         there, here = twin.count(*theirs), image.count(*ours)
         if there and not here:
-            yield BY_ID["B11"].at(
+            yield B11.at(
                 image.shown,
                 f"{name}: {number(there, 'instruction')} on x86-64, none here",
                 key=f"class {name}",
                 study=study,
             )
     if "crc32c" in twin.tables and not twin.count("crc32"):
-        yield BY_ID["B11"].at(
+        yield B11.at(
             image.shown,
             f"its twin {twin.shown} computes CRC32C by tables, with no hardware CRC at all",
             severity="I",
@@ -70,7 +91,7 @@ def _tables_only(image: Image) -> Iterator[ReadinessFinding]:
         return
     if not image.count("crc32"):
         seen = f"{image.count('pclmul', 'pmull_q'):,} carry-less multiplications"
-        yield BY_ID["B11"].at(
+        yield B11.at(
             image.shown,
             f"CRC32C by tables, with no hardware CRC at all: 0 crc32 instructions, {seen}",
             key="crc32c by tables",
@@ -78,6 +99,18 @@ def _tables_only(image: Image) -> Iterator[ReadinessFinding]:
         )
     elif _is_unreachable(image, ("crc32", "pmull")):
         return  # B10 has said so
+
+
+B12 = ReadinessRule(
+    "B12",
+    "what is chosen when the program runs",
+    "S3",
+    "a SIGILL is not guaranteed for an instruction that is absent; the auxiliary vector says "
+    "what is there",
+    "Linux, arch/arm64/elf_hwcaps.rst",
+    "ydb-crc",
+    "ask getauxval()",
+)
 
 
 def _chosen(at: Context) -> Iterator[ReadinessFinding]:
@@ -96,7 +129,7 @@ def _chosen(at: Context) -> Iterator[ReadinessFinding]:
         told.append(number(len(found), "read of an ID register", "reads of ID registers"))
     if told:
         first = (asked or image.of("ifunc") or image.of("id-register"))[0]
-        yield BY_ID["B12"].at(
+        yield B12.at(
             image.shown,
             "; ".join(told),
             severity="I",
@@ -107,11 +140,15 @@ def _chosen(at: Context) -> Iterator[ReadinessFinding]:
         )
     for sites in by_function(image.of("sigill-probe")):
         yield found_at(
-            "B12",
+            B12,
             image,
             sites,
             f"an instruction is tried under a handler of SIGILL, at {places(sites)}",
         )
 
 
-LOOKS: dict[str, Look] = {"B10": _unreachable, "B11": _absent, "B12": _chosen}
+LOOKS = (
+    (B10, _unreachable),
+    (B11, _absent),
+    (B12, _chosen),
+)

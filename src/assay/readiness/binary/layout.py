@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.readiness.binary.context import Context, Look, by_function, found_at, number, places
-from assay.readiness.finding import ReadinessFinding, Severity
-from assay.readiness.rules_binary import BY_ID
+from assay.readiness.binary.context import Context, by_function, found_at, number, places
+from assay.readiness.finding import ReadinessFinding, ReadinessRule, Severity
 
 LARGEST_PAGE = 65536
+
+
+B14 = ReadinessRule(
+    "B14",
+    "sizes of pages that it can run with",
+    "S1",
+    "kernels with pages of 16 or 64 KiB refuse a file aligned to less, and jemalloc aborts on "
+    "pages larger than it was built for",
+    "redis/redis#12586, #15185; redis-rpm#59; bitnami/containers#26062",
+    "binary",
+    "link with -z max-page-size=65536; build jemalloc with --with-lg-page=16",
+)
 
 
 def _pages(at: Context) -> Iterator[ReadinessFinding]:
@@ -35,7 +46,18 @@ def _pages(at: Context) -> Iterator[ReadinessFinding]:
         else:
             severity = "S3"
             told += ": it does not run on kernels with larger pages" if size else ""
-        yield BY_ID["B14"].at(image.shown, told, severity=severity, key=f"pages {name}")
+        yield B14.at(image.shown, told, severity=severity, key=f"pages {name}")
+
+
+B15 = ReadinessRule(
+    "B15",
+    "a barrier of the whole system in a loop",
+    "S3",
+    "dmb sy and dsb wait for devices too, which user space rarely shares memory with",
+    "Arm Architecture Reference Manual, memory barriers",
+    "ydb-memory-order",
+    "dmb ish, or an acquire and a release",
+)
 
 
 def _barriers(at: Context) -> Iterator[ReadinessFinding]:
@@ -43,7 +65,7 @@ def _barriers(at: Context) -> Iterator[ReadinessFinding]:
     for sites in by_function(heavy):
         what = sorted({str(s.facts.get("what")) for s in sites})
         yield found_at(
-            "B15",
+            B15,
             at.image,
             sites,
             f"{', '.join(what)} in a loop at {places(sites)}",
@@ -52,6 +74,17 @@ def _barriers(at: Context) -> Iterator[ReadinessFinding]:
 
 def _is_system(what: str) -> bool:
     return what.startswith("dsb") or what in ("dmb", "dmb sy")
+
+
+B16 = ReadinessRule(
+    "B16",
+    "what data are aligned to",
+    "S3",
+    "variables of different threads on one line make each other wait",
+    "GCC manual, --param destructive-interference-size; ClickHouse#97357 for the reverse",
+    "ydb-cache-line",
+    "measure before padding to more: structures grow",
+)
 
 
 def _padding(at: Context) -> Iterator[ReadinessFinding]:
@@ -66,9 +99,18 @@ def _padding(at: Context) -> Iterator[ReadinessFinding]:
     is_short = line is not None and max(aligned.values()) < line
     if is_short:
         told += f", and the host's lines have {line} bytes"
-    yield BY_ID["B16"].at(
-        image.shown, f"aligned: {told}", severity="S3" if is_short else "I", key="padding"
-    )
+    yield B16.at(image.shown, f"aligned: {told}", severity="S3" if is_short else "I", key="padding")
+
+
+B17 = ReadinessRule(
+    "B17",
+    "newer hints and loads that it does not use",
+    "I",
+    "sb and wfet wait with less, ldapr orders less than ldar",
+    "mysql-server#611; openjdk#27030; dotnet/runtime#130362",
+    "ydb-spinlock",
+    "try them as an experiment",
+)
 
 
 def _newer(at: Context) -> Iterator[ReadinessFinding]:
@@ -85,7 +127,18 @@ def _newer(at: Context) -> Iterator[ReadinessFinding]:
     if acquires and not (image.facts.get("more") or {}).get("ldapr"):
         told.append(f"{number(acquires, 'load-acquire', 'loads-acquire')} by ldar, none by ldapr")
     if told:
-        yield BY_ID["B17"].at(image.shown, "; ".join(told), key="newer")
+        yield B17.at(image.shown, "; ".join(told), key="newer")
+
+
+B18 = ReadinessRule(
+    "B18",
+    "readings of the processor's timer",
+    "I",
+    "a reading costs tens of cycles, and more when it is ordered by isb",
+    "MDEV-23249",
+    "mariadb-timer",
+    "read it where it is needed",
+)
 
 
 def _timer(at: Context) -> Iterator[ReadinessFinding]:
@@ -94,13 +147,24 @@ def _timer(at: Context) -> Iterator[ReadinessFinding]:
     if total:
         most = sorted(sites, key=lambda s: -int(s.facts.get("count", 1)))[:3]
         named = ", ".join(f"{s.function or hex(s.address)} {s.facts.get('count', 1)}" for s in most)
-        yield BY_ID["B18"].at(
+        yield B18.at(
             at.image.shown,
             f"{number(total, 'reading')} in {number(len(sites), 'function')}: {named}",
             function=most[0].function,
             address=most[0].address,
             key="timer",
         )
+
+
+B19 = ReadinessRule(
+    "B19",
+    "hardening that costs instructions",
+    "I",
+    "landing pads and signed return addresses are instructions of their own",
+    "Arm, BTI and PAC",
+    "binary",
+    "nothing to do: to know when counts are compared",
+)
 
 
 def _hardening(at: Context) -> Iterator[ReadinessFinding]:
@@ -113,14 +177,14 @@ def _hardening(at: Context) -> Iterator[ReadinessFinding]:
             else mark.upper()
             for mark in marks
         )
-        yield BY_ID["B19"].at(at.image.shown, f"marked as built with {named}", key="marks")
+        yield B19.at(at.image.shown, f"marked as built with {named}", key="marks")
 
 
-LOOKS: dict[str, Look] = {
-    "B14": _pages,
-    "B15": _barriers,
-    "B16": _padding,
-    "B17": _newer,
-    "B18": _timer,
-    "B19": _hardening,
-}
+LOOKS = (
+    (B14, _pages),
+    (B15, _barriers),
+    (B16, _padding),
+    (B17, _newer),
+    (B18, _timer),
+    (B19, _hardening),
+)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from assay.readiness.finding import ReadinessFinding, in_order
+from assay.readiness.finding import ReadinessFinding, ReadinessRule, in_order
 from assay.readiness.machine import Machine
-from assay.readiness.source import builds, checks, literals, orders, pauses, vectors
+from assay.readiness.source import builds, checks, literals, orders, pages, pauses, vectors
 from assay.readiness.source.context import Look
 from assay.readiness.source.project import File, Project, read
 
-LOOKS: dict[str, Look] = {
-    **pauses.LOOKS,
-    **vectors.LOOKS,
-    **orders.LOOKS,
-    **literals.LOOKS,
-    **checks.LOOKS,
-    **builds.LOOKS,
-}
+FILES = (pauses, vectors, orders, literals, pages, checks, builds)
+LOOKS: tuple[tuple[ReadinessRule, Look], ...] = tuple(
+    sorted((row for file in FILES for row in file.LOOKS), key=lambda row: row[0].id)
+)
+RULES = tuple(rule for rule, _ in LOOKS)
 
 
 def judge(project: Project, machine: Machine | None = None) -> list[ReadinessFinding]:
     """All that is found in a tree, the gravest first. Paths are relative to the tree."""
-    return in_order(finding for rule in sorted(LOOKS) for finding in LOOKS[rule](project, machine))
+    return in_order(finding for _, look in LOOKS for finding in look(project, machine))
 
 
-__all__ = ["LOOKS", "File", "Project", "judge", "read"]
+__all__ = ["RULES", "File", "Project", "judge", "read"]

@@ -1,4 +1,4 @@
-"""S10, S11 and jemalloc's part of S14: what build files decide for x86-64 only."""
+"""S10, S11: what build files decide for x86-64 only."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from assay.readiness.finding import ReadinessFinding
+from assay.readiness.finding import ReadinessFinding, ReadinessRule
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
-from assay.readiness.source.literals import page_severity
 from assay.readiness.source.project import File, Project
 from assay.readiness.source.shapes import squeezed
 
@@ -34,8 +33,16 @@ _SHELL_CASE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _REFUSES = re.compile(r"FATAL_ERROR|AC_MSG_ERROR|\$\(error|exit\s+1|unsupported", re.IGNORECASE)
-_JEMALLOC = re.compile(
-    r"jemalloc[^\n]*?(?:\\\n[^\n]*?)*\./configure\b(?:\\\n|[^\n])*", re.IGNORECASE
+
+
+S10 = ReadinessRule(
+    "S10",
+    "build flags for x86 only, or against aarch64's atomics",
+    "S2",
+    "x86-64 is built for newer processors than aarch64 is, or without a way back",
+    "cms-sw/cmsdist#7582; facebookincubator/velox#17727",
+    "ydb-lse",
+    "-march=armv8-a+crc next to -msse4.2; leave outline atomics on",
 )
 
 
@@ -50,7 +57,7 @@ def _flags(project: Project, machine: Machine | None) -> Iterator[ReadinessFindi
             flags = ", ".join(dict.fromkeys(m[0] for m in found))
             line = file.text.line_of(found[0].start())
             yield at(
-                "S10",
+                S10,
                 file,
                 line,
                 f"{squeezed(flags)}, and nothing in the build's files asks for an extension of "
@@ -60,7 +67,7 @@ def _flags(project: Project, machine: Machine | None) -> Iterator[ReadinessFindi
         for match in islice(_NO_OUTLINE.finditer(file.text.bare), 1):
             line = file.text.line_of(match.start())
             yield at(
-                "S10",
+                S10,
                 file,
                 line,
                 "-mno-outline-atomics: exclusives on every processor, unless all have LSE",
@@ -73,12 +80,23 @@ def _flags(project: Project, machine: Machine | None) -> Iterator[ReadinessFindi
             is_inside = file.text.bare[start : start + 1].isspace()
             if not is_chosen and not is_inside:
                 yield at(
-                    "S10",
+                    S10,
                     file,
                     line,
                     f"{match[0]}: the program stops on older processors, and nothing chooses "
                     "when it starts",
                 )
+
+
+S11 = ReadinessRule(
+    "S11",
+    "a list of architectures without aarch64",
+    "S1",
+    "aarch64 is refused, or treated as unknown",
+    "aws/porting-advisor-for-graviton#31",
+    "binary",
+    "add aarch64 and arm64",
+)
 
 
 def _architectures(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -106,7 +124,7 @@ def _unnamed(file: File, offset: int, test: str, after: str) -> Iterator[Readine
     if refuses or _X86_FLAG.search(otherwise[0]):
         does = "others are refused" if refuses else "others get no flags"
         yield at(
-            "S11",
+            S11,
             file,
             file.text.line_of(offset),
             f"{squeezed(test)}: aarch64 is not named in this file, and {does}",
@@ -114,21 +132,7 @@ def _unnamed(file: File, offset: int, test: str, after: str) -> Iterator[Readine
         )
 
 
-def _jemalloc(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
-    severity, told = page_severity(machine)
-    for file in project.builds:
-        if "jemalloc" not in file.text.bare or not file.is_judged:
-            continue
-        for match in _JEMALLOC.finditer(file.text.bare):
-            if "--with-lg-page" not in match[0] and "configure.ac" not in match[0]:
-                yield at(
-                    "S14",
-                    file,
-                    file.text.line_of(match.end() - 1),
-                    f"jemalloc is built for the pages of the machine that builds it: no "
-                    f"--with-lg-page{told}",
-                    severity=severity,
-                )
-
-
-LOOKS = {"S10": _flags, "S11": _architectures, "S14 jemalloc": _jemalloc}
+LOOKS = (
+    (S10, _flags),
+    (S11, _architectures),
+)

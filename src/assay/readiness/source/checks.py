@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import ReadinessFinding
+from assay.readiness.finding import ReadinessFinding, ReadinessRule
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.directives import Branch
@@ -74,6 +74,17 @@ def _slips(a: str, b: str) -> int:
     return 1 if exchanged or changed or rest_a[1:] == rest_b or rest_a == rest_b[1:] else 2
 
 
+S09 = ReadinessRule(
+    "S09",
+    "a check that cannot succeed on aarch64",
+    "S1",
+    "the fast code is never compiled in, and nothing says so",
+    "facebook/rocksdb CMakeLists.txt of 7.8.3, auvx.h; facebook/rocksdb#13432",
+    "ydb-crc-rocksdb",
+    "mend the name of the header, or define the macro",
+)
+
+
 def _impossible(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     for file in project.builds:
@@ -94,7 +105,7 @@ def _symbols(project: Project, file: File) -> Iterator[ReadinessFinding]:
         right = SYMBOLS.get(symbol)
         if right and not set(headers) & set(right) and not _is_own(project, headers[0]):
             yield at(
-                "S09",
+                S09,
                 file,
                 file.text.line_of(match.start()),
                 f"{variable} is never set: {symbol} is declared in {right[0]}, and the check asks "
@@ -109,7 +120,7 @@ def _unknown_headers(project: Project, file: File) -> Iterator[ReadinessFinding]
             meant = near(header) if header.endswith(".h") else ""
             if meant and not _is_own(project, header):
                 yield at(
-                    "S09",
+                    S09,
                     file,
                     file.text.line_of(match.start()),
                     f"{header} is checked for, which looks like {meant}",
@@ -136,7 +147,7 @@ def _never_defined(project: Project, file: File) -> Iterator[ReadinessFinding]:
             )
             if is_arm and not INTRINSICS.search(code) and project.builds:
                 yield at(
-                    "S09",
+                    S09,
                     file,
                     branch.directive.line,
                     f"{name} guards code for aarch64, and nothing in this tree defines it",
@@ -156,4 +167,4 @@ def _gate(branch: Branch) -> str:
     return name if _OWN_GATE.search(name) and branch.arm != NO else ""
 
 
-LOOKS = {"S09": _impossible}
+LOOKS = ((S09, _impossible),)

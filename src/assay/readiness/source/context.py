@@ -1,12 +1,14 @@
-"""What a rule of sources is given, and how it says where."""
+"""What a rule of sources is given, and how it says where.
+
+A file of rules has `LOOKS`: each rule with the function that looks for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from assay.readiness.finding import ReadinessFinding, Severity
+from assay.readiness.finding import ReadinessFinding, ReadinessRule, Severity
 from assay.readiness.machine import Machine
-from assay.readiness.rules_source import BY_ID
 from assay.readiness.source.project import File, Project
 from assay.readiness.source.shapes import squeezed
 
@@ -15,7 +17,7 @@ EXCERPT_LINES = 3
 
 
 def at(
-    rule: str,
+    rule: ReadinessRule,
     file: File,
     line: int,
     evidence: str = "",
@@ -27,7 +29,7 @@ def at(
 ) -> ReadinessFinding:
     """A finding at a line; without words of its own it shows the line."""
     shown = squeezed(file.text.line(line))
-    return BY_ID[rule].at(
+    return rule.at(
         file.name,
         evidence or shown,
         severity=severity,

@@ -1,11 +1,11 @@
-"""S07, S08, S12-S15: sizes, signs and features that are written down as if all machines agreed."""
+"""S07, S08, S12, S13, S15: sizes, signs and features written as if all machines agreed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import ReadinessFinding, Severity
+from assay.readiness.finding import GRAVITON_GUIDE, ReadinessFinding, ReadinessRule, Severity
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.project import Project
@@ -22,17 +22,19 @@ _SYSCONF = re.compile(r"\bsysconf\s*\(\s*_SC_LEVEL1_DCACHE_LINESIZE\s*\)")
 _CHECKED = re.compile(r"[<>]=?\s*0|[!=]=\s*(?:0|-1)|\?|\bmax\b|\bMAX\b|!\s*\w")
 _READ_CHAR = re.compile(r"\b(\w+)\s*=\s*(?:getchar|getc|fgetc|getopt(?:_long)?)\s*\(")
 _COMPARED = re.compile(r"[!=]=\s*(?:EOF|-\s*1)\b|[<>]=?\s*(?:0|-\s*1)\b")
-_PAGE_NAME = re.compile(
-    r"_*(?:OS_|SYS_|SYSTEM_|MEM_|VM_|KERNEL_|HW_|\w+_OS_)?PAGE_?(?:SIZE|SZ)", re.IGNORECASE
-)
-_PAGE_VALUE = re.compile(r"\(?\s*(?:4096[uUlL]*|0x1000[uUlL]*|1\s*<<\s*12|4\s*\*\s*1024)\s*\)?")
-_PAGE_CALL = re.compile(
-    r"\b(?:munmap|mprotect|madvise|mremap|msync|mincore)\s*\([^;{}]*?\b(?:4096|0x1000)\b[^;{}]*\)"
-)
-_PAGE_MASK = re.compile(r"~\s*\(?\s*(?:4095|0xfff|\(?\s*4096\s*-\s*1\s*\)?)\b", re.IGNORECASE)
-_PAGES = re.compile(r"page|mmap|munmap|mprotect|madvise|mincore|msync", re.IGNORECASE)
 _SIGILL = re.compile(r"\b(?:signal|sigaction|pqsignal|sigaddset)\s*\([^;]*?\bSIGILL\b")
 _JUMPS = re.compile(r"\b(?:sig)?longjmp\b")
+
+
+S07 = ReadinessRule(
+    "S07",
+    "an alignment of 64 written as a number",
+    "I",
+    "64 bytes are a line on Neoverse and on x86-64, which fetches two; not everywhere",
+    "GCC manual, --param destructive-interference-size; ClickHouse#97357 for the reverse",
+    "ydb-cache-line",
+    "name it once, and measure before changing it",
+)
 
 
 def _alignments(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -44,10 +46,21 @@ def _alignments(project: Project, machine: Machine | None) -> Iterator[Readiness
         for match in file.matches(_ALIGNED) if aligns else ():
             number = file.text.line_of(match.start())
             shown = squeezed(file.text.line(number)) + told
-            yield at("S07", file, number, shown, severity=severity)
+            yield at(S07, file, number, shown, severity=severity)
         for d in file.seen.definitions:
             if _LINE_NAME.search(d.name) and d.arm != NO and d.body.strip("() uUlL") == "64":
-                yield at("S07", file, d.line, f"{d.name} is 64{told}", severity=severity)
+                yield at(S07, file, d.line, f"{d.name} is 64{told}", severity=severity)
+
+
+S08 = ReadinessRule(
+    "S08",
+    "hardware_destructive_interference_size in a layout",
+    "S3",
+    "it is 256 on generic aarch64 and follows -mcpu: layouts of two builds differ",
+    "facebook/folly#2376; ClickHouse#97357",
+    "ydb-cache-line",
+    "a constant of the project's own",
+)
 
 
 def _interference(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -57,7 +70,18 @@ def _interference(project: Project, machine: Machine | None) -> Iterator[Readine
             for match in file.matches(_DESTRUCTIVE):
                 line = file.text.line_of(match.start())
                 if "__cpp_lib" not in file.text.line(line):
-                    yield at("S08", file, line, function=file.function(match.start()))
+                    yield at(S08, file, line, function=file.function(match.start()))
+
+
+S12 = ReadinessRule(
+    "S12",
+    "the size of a cache line from sysconf, used unchecked",
+    "S3",
+    "it is 0 on many kernels of aarch64",
+    "glibc, sysconf on aarch64",
+    "ydb-cache-line",
+    "fall back to 64 when it is not positive",
+)
 
 
 def _line_size(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -69,7 +93,18 @@ def _line_size(project: Project, machine: Machine | None) -> Iterator[ReadinessF
             line = file.text.line_of(match.start())
             end = file.text.start_of(line + 5)
             if not _CHECKED.search(file.text.code, match.end(), end):
-                yield at("S12", file, line, function=file.function(match.start()))
+                yield at(S12, file, line, function=file.function(match.start()))
+
+
+S13 = ReadinessRule(
+    "S13",
+    "a char that must be negative",
+    "S3",
+    "char has no sign on aarch64: EOF is never equal to it",
+    GRAVITON_GUIDE,
+    "binary",
+    "int",
+)
 
 
 def _signs(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -90,39 +125,18 @@ def _signs(project: Project, machine: Machine | None) -> Iterator[ReadinessFindi
             )
             compared = file.text.code[match.end() : match.end() + 120]
             if kinds and kinds[-1] == ("", "char") and _COMPARED.search(compared):
-                yield at("S13", file, file.text.line_of(match.start()), function=span.name)
+                yield at(S13, file, file.text.line_of(match.start()), function=span.name)
 
 
-def _pages(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
-    severity, told = page_severity(machine)
-    for file in project.judged:
-        for d in file.seen.definitions:
-            named = _PAGE_NAME.fullmatch(d.name) and _PAGE_VALUE.fullmatch(d.body)
-            if named and d.arm != NO and "HUGE" not in d.name.upper():
-                shown = f"{d.name} is {squeezed(d.body)}{told}"
-                yield at("S14", file, d.line, shown, severity=severity)
-        if not any(word in file.text.bare for word in ("4096", "0x1000", "4095", "0xfff")):
-            continue
-        for pattern in (_PAGE_CALL, _PAGE_MASK):
-            for match in file.matches(pattern):
-                line = file.text.line_of(match.start())
-                near = file.text.bare[file.text.start_of(max(1, line - 3)) : match.end() + 80]
-                if not _PAGES.search(near):
-                    continue
-                shown = squeezed(file.text.line(line)) + told
-                yield at(
-                    "S14", file, line, shown, severity=severity,
-                    function=file.function(match.start()),
-                )  # fmt: skip
-
-
-def page_severity(machine: Machine | None) -> tuple[Severity, str]:
-    """How grave a page of 4096 bytes is on a host, or on none that was named."""
-    if machine is None:
-        return "S3", "; wrong on kernels with pages of 16 or 64 KiB"
-    if machine.page_bytes == 4096:
-        return "I", "; the host has pages of 4,096 too"
-    return "S1", f"; the host has pages of {machine.page_bytes:,}"
+S15 = ReadinessRule(
+    "S15",
+    "features found by catching SIGILL",
+    "S3",
+    "a SIGILL is not guaranteed for an instruction that is absent",
+    "Linux, arch/arm64/elf_hwcaps.rst",
+    "ydb-crc",
+    "getauxval()",
+)
 
 
 def _probing(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -134,7 +148,7 @@ def _probing(project: Project, machine: Machine | None) -> Iterator[ReadinessFin
                 if _is_default(match[0]):
                     continue
                 line = file.text.line_of(match.start())
-                yield at("S15", file, line, function=file.function(match.start()))
+                yield at(S15, file, line, function=file.function(match.start()))
                 break  # once a file: the others arm, try and disarm the same handler
 
 
@@ -142,11 +156,10 @@ def _is_default(call: str) -> bool:
     return "SIG_DFL" in call or "SIG_IGN" in call
 
 
-LOOKS = {
-    "S07": _alignments,
-    "S08": _interference,
-    "S12": _line_size,
-    "S13": _signs,
-    "S14": _pages,
-    "S15": _probing,
-}
+LOOKS = (
+    (S07, _alignments),
+    (S08, _interference),
+    (S12, _line_size),
+    (S13, _signs),
+    (S15, _probing),
+)

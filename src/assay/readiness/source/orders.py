@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import ReadinessFinding
+from assay.readiness.finding import ReadinessFinding, ReadinessRule
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.project import File, Project
@@ -32,6 +32,17 @@ def _volatile_types(project: Project) -> set[str]:
         if "volatile" in file.text.bare:
             found |= {m[1] for m in _TYPEDEF.finditer(file.text.code)}
     return found
+
+
+S05 = ReadinessRule(
+    "S05",
+    "a plain store to a volatile that others take by compare-and-swap",
+    "S2",
+    "volatile orders nothing on aarch64: what the lock protects may be seen after the unlock",
+    "Arm Architecture Reference Manual, memory model; Linux, volatile-considered-harmful.rst",
+    "ydb-memory-order",
+    "__atomic_store_n(..., __ATOMIC_RELEASE)",
+)
 
 
 def _plain_stores(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -62,7 +73,7 @@ def _unlock_macros(file: File, taken: set[str]) -> Iterator[ReadinessFinding]:
         match = re.fullmatch(r"\(?\s*\*\s*\(?\s*(\w+)\s*\)?\s*=\s*(0|1|NULL)\s*\)?;?", d.body)
         if match and match[1] in re.findall(r"\w+", d.arguments) and match[1] in taken:
             yield at(
-                "S05",
+                S05,
                 file,
                 d.line,
                 f"{d.name} gives {match[1]} back by a plain store: {squeezed(d.body)}",
@@ -93,13 +104,24 @@ def _stores(file: File, names: set[str]) -> Iterator[ReadinessFinding]:
             continue
         line = file.text.line_of(match.end() - 1)
         yield at(
-            "S05",
+            S05,
             file,
             line,
             f"{span.name} writes {squeezed(match[0])} with no order, and others take {name} by "
             "compare-and-swap",
             function=span.name,
         )
+
+
+S06 = ReadinessRule(
+    "S06",
+    "legacy __sync builtins",
+    "S3",
+    "each is a full barrier",
+    "GCC manual, legacy __sync built-in functions",
+    "ydb-memory-order",
+    "use __atomic builtins with the order that is needed",
+)
 
 
 def _legacy(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -113,7 +135,7 @@ def _legacy(project: Project, machine: Machine | None) -> Iterator[ReadinessFind
             names = ", ".join(sorted({m[0] for m in found})[:4])
             lines = ", ".join(str(file.text.line_of(m.start())) for m in found[:6])
             yield at(
-                "S06",
+                S06,
                 file,
                 file.text.line_of(found[0].start()),
                 f"{len(found)} in this file ({names}), lines {lines}",
@@ -144,4 +166,7 @@ def _follows(file: File, line: int) -> bool:
     )
 
 
-LOOKS = {"S05": _plain_stores, "S06": _legacy}
+LOOKS = (
+    (S05, _plain_stores),
+    (S06, _legacy),
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.readiness.finding import ReadinessFinding, Severity
+from assay.readiness.finding import ReadinessFinding, ReadinessRule, Severity
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.directives import Definition
@@ -25,6 +25,17 @@ def _pauses(file: File) -> bool:
 
 def _study(name: str) -> str:
     return next((study for prefix, study in _SERVERS.items() if name.startswith(prefix)), "")
+
+
+S01 = ReadinessRule(
+    "S01",
+    "a pause on x86-64 that is nothing on aarch64",
+    "S2",
+    "the loop that calls it spins without a pause, and the compiler may delete the back-off",
+    "nginx-devel, December 2023, ngx_cpu_pause() for aarch64; MDEV-24630 for a neutral result",
+    "ydb-spinlock",
+    'on aarch64: __asm__ volatile ("isb")',
+)
 
 
 def _dropped(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
@@ -127,7 +138,7 @@ def _emptied(
     if file.structure.loops_at(pause.start()) or _has_loop_around(x86, pause.start(), start):
         line = file.text.line_of(pause.start())
         yield at(
-            "S01",
+            S01,
             file,
             line,
             f"the loop in {name} pauses on x86-64 ({squeezed(pause[0])}) and not on aarch64",
@@ -156,7 +167,7 @@ def _finding(
         shown = ", ".join(calls[:4]) + (f" and {len(calls) - 4} more" if len(calls) > 4 else "")
         told = f"called in loops at {shown}"
     return at(
-        "S01",
+        S01,
         file,
         line,
         f"{name} {what} on aarch64, a pause on x86-64 ({elsewhere}); {told}",
@@ -199,6 +210,17 @@ _RUST_EMPTY = re.compile(
 _GO_EMPTY = re.compile(r"\bfor\b[^{};]*\batomic\.\w+\([^{};]*\{\s*\}")
 
 
+S16 = ReadinessRule(
+    "S16",
+    "a spin with no hint, or with yield",
+    "S3",
+    "yield is a NOP on cores without simultaneous multithreading",
+    "rust-lang/rust#84725; golang/go#69232",
+    "ydb-spinlock",
+    "core::hint::spin_loop(), which is isb; isb in assembly",
+)
+
+
 def _weak(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     del machine
     for file in project.judged:
@@ -207,7 +229,7 @@ def _weak(project: Project, machine: Machine | None) -> Iterator[ReadinessFindin
         for match in file.matches(YIELD, in_strings=True):
             line = file.text.line_of(match.end() - 1)
             if file.arm(line) != NO:
-                yield at("S16", file, line, function=file.function(match.start()))
+                yield at(S16, file, line, function=file.function(match.start()))
     for file in project.files:
         if file.language not in ("rust", "go") or not file.is_judged:
             continue
@@ -215,12 +237,15 @@ def _weak(project: Project, machine: Machine | None) -> Iterator[ReadinessFindin
         looks = [_GO_EMPTY] if file.language == "go" else [_RUST_EMPTY]
         if file.language == "rust":
             for match in _RUST_YIELD.finditer(text.bare):
-                yield at("S16", file, text.line_of(match.start()))
+                yield at(S16, file, text.line_of(match.start()))
         for pattern in looks:
             for match in pattern.finditer(text.code):
                 line = text.line_of(match.start())
                 shown = squeezed(text.raw[match.start() : match.end()])
-                yield at("S16", file, line, f"spins with an empty body: {shown}")
+                yield at(S16, file, line, f"spins with an empty body: {shown}")
 
 
-LOOKS = {"S01": _dropped, "S16": _weak}
+LOOKS = (
+    (S01, _dropped),
+    (S16, _weak),
+)

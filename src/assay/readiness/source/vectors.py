@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from assay.readiness.finding import ReadinessFinding
+from assay.readiness.finding import GRAVITON_GUIDE, ReadinessFinding, ReadinessRule
 from assay.readiness.machine import Machine
 from assay.readiness.source.context import at
 from assay.readiness.source.directives import Branch, Conditional
@@ -38,6 +38,17 @@ _MNEMONIC = re.compile(
 )
 
 
+S02 = ReadinessRule(
+    "S02",
+    "x86 vector code with no counterpart on aarch64",
+    "S1",
+    "it does not build, or the fast code is missing on aarch64",
+    GRAVITON_GUIDE,
+    "ydb-simd",
+    "write a NEON branch, or include sse2neon or simde",
+)
+
+
 def _headers(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """Headers of x86's vector extensions that aarch64 includes, or code that it goes without."""
     del machine
@@ -48,13 +59,13 @@ def _headers(project: Project, machine: Machine | None) -> Iterator[ReadinessFin
         ]  # fmt: skip
         for include in bare:
             if include.arm == YES and include.x86 != NO and not _is_for_x86(file):
-                yield at("S02", file, include.line, f"<{include.name}> is included on aarch64 too")
+                yield at(S02, file, include.line, f"<{include.name}> is included on aarch64 too")
         hidden = next((i for i in bare if i.arm == NO and i.x86 != NO), None)
         if hidden is not None and not _has_counterpart(project, file):
             used = _uses(file)
             if used:
                 yield at(
-                    "S02",
+                    S02,
                     file,
                     hidden.line,
                     f"<{hidden.name}> is for x86-64 only, and the {used} intrinsics used in this "
@@ -103,6 +114,17 @@ def _text_of(file: File, branch: Branch) -> str:
     return file.text.bare[start : file.text.start_of(branch.last_line + 1)]
 
 
+S03 = ReadinessRule(
+    "S03",
+    "a fast branch for x86-64 only, and a generic one for the rest",
+    "S2",
+    "aarch64 takes the branch that was written to be correct everywhere",
+    "YDB performance optimizations for ARM (Maksim Kita)",
+    "ydb-crc",
+    "add a branch for aarch64",
+)
+
+
 def _generic(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """An #if with a fast branch that is x86-64's, and an #else that is all that aarch64 gets."""
     del machine
@@ -123,7 +145,7 @@ def _generic(project: Project, machine: Machine | None) -> Iterator[ReadinessFin
             if not _FAST.search(f"{name} {file.name} {plain[:400]}"):
                 continue
             yield at(
-                "S03",
+                S03,
                 file,
                 rest.directive.line,
                 f"{name or 'this code'}: x86-64 takes {squeezed(is_fast[0])[:40]} at line "
@@ -150,6 +172,17 @@ def _fast_and_rest(group: Conditional) -> tuple[Branch, Branch] | None:
     return None
 
 
+S04 = ReadinessRule(
+    "S04",
+    "x86 assembly that is not guarded",
+    "S1",
+    "it does not build on aarch64",
+    GRAVITON_GUIDE,
+    "binary",
+    "guard it by __x86_64__ and give aarch64 its own",
+)
+
+
 def _assembly(project: Project, machine: Machine | None) -> Iterator[ReadinessFinding]:
     """Assembly of x86 in lines that aarch64 compiles."""
     del machine
@@ -165,7 +198,7 @@ def _assembly(project: Project, machine: Machine | None) -> Iterator[ReadinessFi
             mnemonic = _MNEMONIC.search(" ".join(_strings(file.text.bare[match.end() : end])))
             if mnemonic is not None:
                 yield at(
-                    "S04",
+                    S04,
                     file,
                     line,
                     f"assembly of x86 ({squeezed(mnemonic[0])}) that aarch64 compiles",
@@ -177,4 +210,8 @@ def _strings(text: str) -> list[str]:
     return re.findall(r'"((?:[^"\\]|\\.)*)"', text)
 
 
-LOOKS = {"S02": _headers, "S03": _generic, "S04": _assembly}
+LOOKS = (
+    (S02, _headers),
+    (S03, _generic),
+    (S04, _assembly),
+)
