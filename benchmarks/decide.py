@@ -5,7 +5,7 @@ command decides on it as a process of its own, start and import included: as it 
 the column `order`, and as a planned study whose looks are replayed. Beside it, on the same file
 and in turns with it, what people write for themselves: the csv module and a test of scipy per
 arm. Those give a p value each; an estimate, an interval at the family's level, a verdict and the
-doubts come with ours.
+warnings come with ours.
 
 Time and peak resident memory are those the kernel counts for the process (wait4). The goals speak
 of the worst of the repeats.

@@ -101,7 +101,7 @@ def test_the_warmup_is_half_as_much_again_as_the_slowest_run_took(
     assert min(cuts["cache"]) > max(cuts["baseline"])
     assert 0.25 <= max(cuts["cache"]) <= 0.6
     assert found.warmup_s == pytest.approx(1.5 * max(cuts["cache"]), abs=0.01)
-    assert found.doubt == ""
+    assert found.warning is None
     assert 0.3 * math.exp(-found.warmup_s / 0.1) < 0.01
 
 
@@ -168,7 +168,7 @@ def test_runs_are_made_longer_until_they_settle(slow: FakeTarget, read_study) ->
     found = look(read_study(AUTO, decide__budget="2h"), slow)
     assert found.length_s > 8
     assert found.runs > 9
-    assert found.doubt == ""
+    assert found.warning is None
     assert found.warmup_s > 6
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from assay.cli import app
 from assay.cli.display.waiting import Waiting
+from assay.reasons import Reason
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,7 +61,7 @@ def words(metric: dict) -> dict[str, str]:
 
 
 def test_the_answer_is_a_table_with_a_line_for_each_arm(decide):
-    """Baseline first, columns aligned, then the reasons, then the doubts."""
+    """Baseline first, columns aligned, then the reasons, then the warnings."""
     done = decide("--baseline", "old", runs=runs(THREE))
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
@@ -79,11 +80,11 @@ def test_the_answer_is_a_table_with_a_line_for_each_arm(decide):
 
 
 def test_the_json_holds_all_that_the_table_says(decide):
-    """And the codes of the doubts."""
+    """And the codes of the warnings."""
     found = answer(decide("--baseline", "old", "--json", runs=runs(THREE)))["value"]
     assert set(found) == {
-        "baseline", "baseline_by_default", "better", "better_by_default", "blocks", "doubts",
-        "medians", "planned", "verdicts", "warnings",
+        "baseline", "baseline_by_default", "better", "better_by_default", "blocks",
+        "medians", "planned", "verdicts", "warning_reasons", "warnings",
     }  # fmt: skip
     assert set(found["verdicts"][0]) == {
         "arm", "word", "strength", "estimate", "low", "high", "blocks", "level", "look", "final",
@@ -91,8 +92,8 @@ def test_the_json_holds_all_that_the_table_says(decide):
     }  # fmt: skip
     assert words(found) == {"fast": "helps", "same": "no difference"}
     assert found["medians"]["old"] == pytest.approx(999.41)
-    assert [doubt["code"] for doubt in found["doubts"]] == ["fixed-sample"]
-    assert found["warnings"] == [doubt["text"] for doubt in found["doubts"]]
+    assert [w["code"] for w in found["warning_reasons"]] == ["fixed-sample"]
+    assert found["warnings"] == [Reason(**w).text for w in found["warning_reasons"]]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_two_files_of_bare_numbers_are_two_arms(decide):
     assert "the runs name no blocks, so the first run of every arm was paired" in done.stdout
     found = answer(decide("--json", before=before, after=after))["value"]
     assert words(found) == {"after": "helps"}
-    assert [doubt["code"] for doubt in found["doubts"]] == ["fixed-sample", "order-unknown"]
+    assert [w["code"] for w in found["warning_reasons"]] == ["fixed-sample", "order-unknown"]
 
 
 TWO_METRICS = runs(THREE, metric="latency_p99") + runs(THREE, metric="load").split("\n", 1)[1]

@@ -67,6 +67,39 @@ def test_an_edited_plan_host_or_study_is_found(finished: Bundle, name: str) -> N
         differences(finished)
 
 
+def without_codes_of_summaries(bundle: Bundle) -> dict:
+    """The verdicts as a version wrote them whose summaries and warnings had sentences only."""
+    said = json.loads((bundle.folder / "verdicts.json").read_text())
+    said["warning_codes"] = [reason["code"] for reason in said.pop("warning_reasons")]
+    for summary in (said["planned"], said["best"], *said["best"]["out"].values()):
+        del summary["reasons"]
+    return said
+
+
+def test_what_a_later_version_adds_to_the_verdicts_is_not_missed_in_older_ones(
+    finished: Bundle,
+) -> None:
+    """Fields that the file has are compared; a sentence is one of them."""
+    said = without_codes_of_summaries(finished)
+    path = finished.folder / "verdicts.json"
+    path.write_text(json.dumps(said))
+    assert differences(Bundle.open(finished.folder)) == []
+    said["best"]["sentence"] = "cache is the best of all arms"
+    path.write_text(json.dumps(said))
+    (found,) = differences(Bundle.open(finished.folder))
+    assert found.startswith("verdicts.json.best.sentence says 'cache is the best of all arms'")
+
+
+def test_an_edited_field_of_a_warning_or_summary_is_found(finished: Bundle) -> None:
+    """Codes are compared with their fields."""
+    path = finished.folder / "verdicts.json"
+    said = json.loads(path.read_text())
+    said["planned"]["reasons"][0]["fields"]["noise"] /= 2
+    path.write_text(json.dumps(said))
+    (found,) = differences(Bundle.open(finished.folder))
+    assert found.startswith("verdicts.json.planned.reasons[0].fields.noise says")
+
+
 def test_a_torn_last_line_is_cut_off_when_the_bundle_is_opened_to_go_on(finished: Bundle) -> None:
     """What was whole stays."""
     path = finished.folder / "runs.jsonl"

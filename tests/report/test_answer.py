@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from report_samples import Made
 
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.record import Bundle
 from assay.report.answer import answer, as_measured, by_how_much, listed, moves
 from assay.report.view import view

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from assay.core.errors import DataError
-from assay.stats import Code, Rule, change, decide, judge_once, series
+from assay.reasons import Code
+from assay.stats import Rule, change, decide, judge_once, series
 from assay.stats.run_file import read_files
 from assay.stats.run_table import natural
 
@@ -33,7 +34,7 @@ def words(decision):
 
 def codes(decision):
     """The codes of the warnings."""
-    return [str(doubt.code) for doubt in decision.doubts]
+    return [str(warning.code) for warning in decision.warning_reasons]
 
 
 def test_planted_effects_are_found():
@@ -144,7 +145,7 @@ def test_incomplete_blocks_are_dropped_counted_and_said():
     decision = decide(rows, baseline="old")
     assert decision.verdicts["fast"].blocks == 19
     assert decision.verdicts["slow"].blocks == 20
-    (text,) = [d.text for d in decision.doubts if d.code == Code.BLOCKS_DROPPED]
+    (text,) = [w.text for w in decision.warning_reasons if w.code == Code.BLOCKS_DROPPED]
     assert text == "fast: 1 of 20 blocks lack it or old and do not count (3)"
 
 

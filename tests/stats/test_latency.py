@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from assay.core.metrics import METRICS
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.stats.latency import Saturation, latency_count, requests_needed, saturated, too_few
 
 

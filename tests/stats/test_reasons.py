@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+from pathlib import Path
 
-from assay.reasons import Reason, worded
-from assay.reasons.sentences import SENTENCES, Code
+import assay.stats
+from assay.reasons import Code, Reason, worded
+from assay.reasons.sentences import SENTENCES
 from assay.stats import Rule, judge_once
 from assay.verdict.rows import Row
 
@@ -14,6 +17,18 @@ from assay.verdict.rows import Row
 def test_every_code_has_a_sentence() -> None:
     """The list is closed."""
     assert set(SENTENCES) == set(Code)
+
+
+def test_statistics_write_no_numbers_into_text() -> None:
+    """They give codes with fields: the one place that words them is `assay.reasons`."""
+    folder = Path(assay.stats.__file__).parent
+    taken = {
+        name
+        for path in folder.glob("*.py")
+        for names in re.findall(r"from assay\.core\.units import (.+)", path.read_text())
+        for name in names.split(", ")
+    }
+    assert taken == {"parse_percent"}
 
 
 def test_a_sentence_takes_named_fields_only() -> None:

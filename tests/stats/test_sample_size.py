@@ -36,7 +36,7 @@ def test_a_capped_plan_says_what_it_can_see():
     assert plan.capped
     assert plan.blocks == 12
     assert plan.visible == pytest.approx(math.expm1(3.3353 * 0.027 / math.sqrt(8 / 1.25)), 1e-3)
-    assert plan.sentence() == (
+    assert plan.reason().text == (
         "pair noise 2.74 %: two runs of the same arm differ by about 2.74 %; a 2 % effect needs "
         "about 30 blocks (40 to show that there is no difference); your budget of 12 blocks can "
         "see 3.62 %"
@@ -45,18 +45,18 @@ def test_a_capped_plan_says_what_it_can_see():
 
 def test_the_sentence_has_the_time_when_a_block_has_one():
     """28.1 s a block: 843 s for 30 and 1124 s for 40, to two figures."""
-    assert plan_blocks({"a": PILOT}, RULE, 12).sentence(block_s=28.1) == (
+    assert plan_blocks({"a": PILOT}, RULE, 12).reason(block_s=28.1).text == (
         "pair noise 2.74 %: two runs of the same arm differ by about 2.74 %; a 2 % effect needs "
         "about 30 blocks, 14 min (40, 18 min 20 s to show that there is no difference); your "
         "budget of 12 blocks can see 3.62 %"
     )
-    roomy = plan_blocks({"a": PILOT}, Rule(0.05, 0.08), None).sentence(block_s=3600)
+    roomy = plan_blocks({"a": PILOT}, Rule(0.05, 0.08), None).reason(block_s=3600).text
     assert roomy.endswith("a 5 % effect needs about 10 blocks, 10 h; 10 are planned")
 
 
 def test_a_large_noise_is_told_as_a_factor_and_as_a_disturbed_machine():
     """371 % says nothing to a reader; that two equal runs differ by a factor of 4.7 does."""
-    said = replace(plan_blocks({"a": PILOT}, Rule(0.05, 0.05), 8), worst=3.71).sentence()
+    said = replace(plan_blocks({"a": PILOT}, Rule(0.05, 0.05), 8), worst=3.71).reason().text
     meaning = "two runs of the same arm differ by a factor of 4.7, so the machine is disturbed"
     assert said.startswith(f"pair noise 371 %: {meaning}; a 5 % effect needs about ")
 

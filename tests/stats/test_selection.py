@@ -41,7 +41,8 @@ def found(table, arms=ARMS, planned=30, done=None, alpha=ALPHA):
 def over(table, arms=ARMS, planned=30, done=None, margin=0.02):
     """Whether the race is over, and why."""
     done = planned if done is None else done
-    return settled(table, arms, looks(planned, ALPHA), planned, ALPHA, done, margin)
+    ended, reason = settled(table, arms, looks(planned, ALPHA), planned, ALPHA, done, margin)
+    return ended, reason.text
 
 
 SPREAD = {"baseline": 0.0, "a": 0.10, "b": 0.05, "c": -0.05}
@@ -58,9 +59,8 @@ def test_an_arm_that_another_beats_is_out_and_says_by_whom():
         SPREAD.keys() - {"a"}, "a"
     )
     assert 0 < best.out["b"].low < math.expm1(0.05)
-    assert (
-        best.sentence == "a is the best of 4 arms, with 95 % confidence (look 12 of 12, 30 blocks)"
-    )
+    place = "(look 12 of 12, 30 blocks)"
+    assert best.reason.text == f"a is the best of 4 arms, with 95 % confidence {place}"
     assert best.level == pytest.approx(ALPHA / 3)
 
 
@@ -69,21 +69,21 @@ def test_arms_that_are_equal_all_stay():
     best = found(noisy(dict.fromkeys(ARMS, 0.0), 30, 1))
     assert best.inside == tuple(sorted(ARMS))
     assert best.out == {}
-    assert best.sentence == "each of 4 arms may be the best (look 12 of 12, 30 blocks)"
+    assert best.reason.text == "each of 4 arms may be the best (look 12 of 12, 30 blocks)"
 
 
 def test_two_equal_bests_stay_together():
     """The others leave, and the sentence names both."""
     best = found(noisy({**SPREAD, "b": 0.10}, 30, 3))
     assert best.inside == ("a", "b")
-    assert best.sentence.startswith("one of a, b is the best of 4 arms, with 95 % confidence")
+    assert best.reason.text.startswith("one of a, b is the best of 4 arms, with 95 % confidence")
 
 
 def test_before_the_first_look_nobody_leaves():
     """Seven overwhelming blocks are still seven blocks."""
     best = found(noisy(SPREAD, 30, 1, deviation=1e-4), done=7)
     assert (best.inside, best.looks) == (tuple(sorted(ARMS)), 0)
-    assert best.sentence == "no arm leaves before block 8"
+    assert best.reason.text == "no arm leaves before block 8"
 
 
 def test_the_bound_is_the_one_sided_repeated_one():
@@ -102,7 +102,7 @@ def test_the_first_looks_are_too_small_for_many_arms_and_say_so():
     table = noisy(effects, 12, 1)
     best = found(table, list(effects), planned=12, done=8)
     assert len(best.inside) == 32
-    assert best.sentence == "8 blocks cannot tell 32 arms apart, whatever they show"
+    assert best.reason.text == "8 blocks cannot tell 32 arms apart, whatever they show"
     assert found(table, list(effects), planned=12).inside == ("arm 31",)
 
 
@@ -110,7 +110,7 @@ def test_long_lists_are_cut_short():
     """A sentence spells out eight arms and counts the rest."""
     effects = {f"arm {k:02d}": 0.0 for k in range(12)} | {"slow": -0.2}
     best = found(noisy(effects, 12, 2), list(effects), planned=12)
-    assert "arm 07 and 4 more is the best of 13 arms" in best.sentence
+    assert "arm 07 and 4 more is the best of 13 arms" in best.reason.text
 
 
 def test_out_is_out_for_good():
@@ -159,7 +159,7 @@ def test_missing_runs_are_missing_and_no_more():
 def test_one_arm_is_the_best_of_itself():
     """No rival, nothing to compare."""
     best = found({0: {"a": 0.0}}, ("a",), done=1)
-    assert (best.inside, best.sentence) == (("a",), "a is the only arm")
+    assert (best.inside, best.reason.text) == (("a",), "a is the only arm")
 
 
 @pytest.mark.parametrize("arms", [(), ("a", "a")])
@@ -247,7 +247,7 @@ def test_order_of_arms_and_unit_of_the_metric_are_of_no_account(seed):
     assert found(backwards, arms, planned) == best
     scaled = {b: {a: y + math.log(1000) for a, y in row.items()} for b, row in table.items()}
     other = found(scaled, arms, planned)
-    assert (other.inside, other.sentence) == (best.inside, best.sentence)
+    assert (other.inside, other.reason.text) == (best.inside, best.reason.text)
     for arm, beaten in best.out.items():
         assert other.out[arm].by == beaten.by
         assert other.out[arm].low == pytest.approx(beaten.low, abs=1e-11)

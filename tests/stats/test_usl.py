@@ -231,15 +231,15 @@ def test_a_curve_that_misses_what_was_measured_says_so():
 def test_too_few_levels_or_blocks_are_refused_with_the_number_that_would_do():
     """Estimates are None then, and what was measured is still there to be drawn."""
     few = judged((1, 2, 4, 8), curve((1, 2, 4, 8), 0.05, 1e-3), 8)
-    assert few.refused == "4 levels; a curve with three parameters needs at least 6"
-    assert few.sentence == f"refused: {few.refused}"
+    assert few.refused.text == "4 levels; a curve with three parameters needs at least 6"
+    assert few.sentence == f"refused: {few.refused.text}"
     assert few.contention is few.coherency is few.throughput_of_one is few.peak is None
     assert few.curve == ()
     assert len(few.measured) == 4
     clean = dict(zip(LEVELS, curve(LEVELS, 0.05, 1e-3), strict=True))
-    assert scaling("s", [clean] * 2, 64).refused == "2 blocks; an interval needs at least 3"
-    assert scaling("s", [], 64).refused == "no complete block"
-    assert scaling("s", [clean] * 3, 64).refused == ""
+    assert scaling("s", [clean] * 2, 64).refused.text == "2 blocks; an interval needs at least 3"
+    assert scaling("s", [], 64).refused.text == "no complete block"
+    assert scaling("s", [clean] * 3, 64).refused is None
 
 
 def test_a_fall_that_leaves_no_throughput_of_one_is_refused():
@@ -247,7 +247,7 @@ def test_a_fall_that_leaves_no_throughput_of_one_is_refused():
     levels = (8, 16, 32, 48, 64, 80)
     throughput = [8, 1.6, 1.1, 1, 1, 1]
     found = judged(levels, throughput, 128)
-    assert "falls so steeply" in found.refused
+    assert "falls so steeply" in found.refused.text
     blocks = noisy(np.random.default_rng(1), levels, throughput)
     for compared in compare("a", "b", blocks, blocks, 128):
         assert "falls so steeply" in compared.reason
@@ -276,7 +276,7 @@ def test_a_curve_that_bends_where_the_cpus_end_is_refused(name):
     levels, throughput, cpus = AT_THE_CPUS[name]
     for seed in range(20):
         found = judged(levels, throughput, cpus, seed)
-        assert f"where threads begin to share the {cpus} CPUs" in found.refused
+        assert f"where threads begin to share the {cpus} CPUs" in found.refused.text
 
 
 ELSEWHERE = {
@@ -296,7 +296,7 @@ def test_a_curve_that_bends_elsewhere_is_fitted_whole(name):
     levels, throughput, cpus = ELSEWHERE[name]
     for seed in range(20):
         found = judged(levels, throughput, cpus, seed)
-        assert found.refused == ""
+        assert found.refused is None
         assert "fitted up to" not in found.sentence
 
 
@@ -305,7 +305,7 @@ def test_with_six_levels_inside_the_cpus_the_others_are_left_out(parameters):
     """64 CPUs that add nothing beyond: the parameters are those of the server."""
     throughput = curve(np.minimum(DOUBLING, 64), *parameters)
     found = judged(DOUBLING, throughput, 64)
-    assert found.refused == ""
+    assert found.refused is None
     assert found.sentence.endswith("fitted up to 64 threads, as more share the 64 CPUs")
     assert found.levels == DOUBLING
     assert len(found.curve) == len(found.measured) == len(DOUBLING)
@@ -316,7 +316,7 @@ def test_with_six_levels_inside_the_cpus_the_others_are_left_out(parameters):
 def test_contention_inside_the_cpus_of_a_large_machine_is_not_refused():
     """64 CPUs, no level above them: nothing is shared, whatever the shape."""
     for parameters in [*CURVES.values(), (0.9, 0.01)]:
-        assert judged(LEVELS, curve(LEVELS, *parameters), 64).refused == ""
+        assert judged(LEVELS, curve(LEVELS, *parameters), 64).refused is None
 
 
 @pytest.mark.parametrize(

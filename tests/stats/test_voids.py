@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import binom
 
+from assay.reasons import Code
 from assay.stats.voids import void_warning
-from assay.stats.warnings import Code
 
 
 def test_an_arm_that_is_void_more_often_is_named_with_both_counts():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.reasons import Code
 from assay.stats.warnings import (
-    Code,
     carry_warning,
     grouped_warning,
     order_warnings,

@@ -184,7 +184,7 @@ class _Runner:
             self.watcher.ran(record, self.replay)
             size = self.replay.ruling.size
             if not sized and size is not None:
-                sentence = size.sentence(self.replay.ruling.block_s or None)
+                sentence = size.reason(self.replay.ruling.block_s or None).text
                 if not self.watcher.sized(sentence, size.capped):
                     raise KeyboardInterrupt
 

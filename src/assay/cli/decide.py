@@ -86,8 +86,8 @@ def _plain(decision: Decision, better: Better, assumed: bool, chosen: bool) -> d
         "planned": decision.planned,
         "medians": decision.medians,
         "verdicts": [asdict(v) for v in decision.verdicts.values()],
-        "doubts": [asdict(doubt) for doubt in decision.doubts],
         "warnings": decision.warnings,
+        "warning_reasons": [reason.model_dump() for reason in decision.warning_reasons],
     }
 
 

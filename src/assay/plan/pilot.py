@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.core.units import format_duration
+from assay.reasons import Code, Reason
 
 
 class Piloted(BaseModel):
@@ -61,15 +61,11 @@ class PlannedPilot(Piloted):
         return list(dict.fromkeys(a.arm for c in self.cases for a in c.arms if not a.settled))
 
     @property
-    def doubt(self) -> str:
-        """What the pilot could not see, as a sentence; or nothing."""
+    def warning(self) -> Reason | None:
+        """What the pilot could not see."""
         if not self.unsettled:
-            return ""
-        return (
-            f"{', '.join(self.unsettled)} still changed after {format_duration(self.length_s)}, "
-            "the longest runs that the pilot could afford: the warm-up may be too short, and "
-            "a larger budget would tell"
-        )
+            return None
+        return Reason.of(Code.PILOT_UNSETTLED, arms=tuple(self.unsettled), length_s=self.length_s)
 
     @property
     def overhead_s(self) -> float:

@@ -1,5 +1,6 @@
 """Why a verdict is what it is: a code with its fields, and the one place that words them."""
 
-from assay.reasons.reason import Reason, worded
+from assay.reasons.code import Code
+from assay.reasons.reason import Reason, Refusal, worded
 
-__all__ = ["Reason", "worded"]
+__all__ = ["Code", "Reason", "Refusal", "worded"]

@@ -10,9 +10,11 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.reasons.sentences import SENTENCES, Code
+from assay.reasons.code import Code
+from assay.reasons.sentences import SENTENCES
 
-Field = str | int | float | None
+Scalar = str | int | float | None
+Field = Scalar | tuple[Scalar, ...]
 
 
 class Reason(BaseModel):
@@ -28,12 +30,25 @@ class Reason(BaseModel):
         """The reason of a code."""
         return cls(code=code, fields=fields)
 
+    def having(self, **fields: Field) -> Reason:
+        """The same reason with these fields, whatever they were."""
+        return Reason(code=self.code, fields=self.fields | fields)
+
     @property
     def text(self) -> str:
         """The reason as a sentence without capital and full stop."""
-        return SENTENCES[self.code](**self.fields)
+        sentence: str = SENTENCES[self.code](**self.fields)
+        return sentence
 
 
-def worded(reasons: Iterable[Reason]) -> str:
+class Refusal(ValueError):
+    """There is no answer, for a reason that is data."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
+
+
+def worded(reasons: Iterable[Reason], separator: str = "; ") -> str:
     """Several reasons as one text, in their order."""
-    return "; ".join(reason.text for reason in reasons)
+    return separator.join(reason.text for reason in reasons)

@@ -1,54 +1,17 @@
 """The sentence of every reason: the one place where codes become English.
 
 A sentence takes its code's fields by name. Sizes are fractions; counts are of blocks, runs or
-latencies as their names say.
+latencies as their names say. Those of summaries and warnings stand in files of their own.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 
 from assay.core.units import percent
-
-
-class Code(enum.StrEnum):
-    """Every reason there is."""
-
-    ABOVE_ZERO = "above-zero"
-    BELOW_ZERO = "below-zero"
-    WITHIN_MARGIN = "within-margin"
-    INCLUDES_ZERO = "includes-zero"
-    TOO_FEW_BLOCKS = "too-few-blocks"
-    NO_COMPLETE_BLOCK = "no-complete-block"
-    NOTHING_COMPARED = "nothing-compared"
-    NOTHING_YET = "nothing-yet"
-    FIRST_LOOK = "first-look"
-    EXTENDED = "extended"
-    BLOCKS_NEEDED = "blocks-needed"
-    NOISE_UNKNOWN = "noise-unknown"
-    NOT_ROBUST = "not-robust"
-    CHANCE = "chance"
-    SECONDARY = "secondary"
-    NO_WITNESS = "no-witness"
-    TOO_FEW_LATENCIES = "too-few-latencies"
-    SATURATED = "saturated"
-    NUMBERS_STAND = "numbers-stand"
-    TREND = "trend"
-    STOPPED = "stopped"
-    NOT_EXERCISED = "not-exercised"
-    LEFT_RACE = "left-race"
-    CONTROL_DIFFERS = "control-differs"
-    CONTROL_ALIKE = "control-alike"
-    NOT_MEASURED = "not-measured"
-    STAYED = "stayed"
-    WENT = "went"
-    SLOW_RUNS = "slow-runs"
-    SCREENED = "screened"
-    ALIASED = "aliased"
-    SCALES = "scales"
-    SCALING_BLOCKS = "scaling-blocks"
-    REFUSED = "refused"
+from assay.reasons.code import Code
+from assay.reasons.summary_sentences import SUMMARIES
+from assay.reasons.warning_sentences import WARNINGS
 
 
 def _place(look: int | None, looks: int, blocks: int, extension: int) -> str:
@@ -200,5 +163,7 @@ SENTENCES: dict[Code, Callable[..., str]] = {
         f"{blocks} blocks up to {threads} threads, fixed sample"
     ),
     Code.REFUSED: lambda why: why,
+    **SUMMARIES,
+    **WARNINGS,
 }
 """Code -> its sentence, without capital and full stop."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Any
+
+from pydantic import BaseModel
 
 from assay.core.errors import AlteredError
 from assay.record.bundle import Bundle
@@ -50,26 +51,16 @@ def differences(bundle: Bundle) -> list[str]:
     said = bundle.verdicts()
     if said.stopped and not replay.stopped:
         replay.stop(said.stopped)
-    kept, made = said.model_dump(), verdicts_of(replay).model_dump()
     coded = any(row.reasons for row in said.verdicts) or not said.verdicts
-    if not coded or bundle.plan.version != version("assay"):
-        kept, made = (_without(found, SENTENCES if coded else WORDING) for found in (kept, made))
-    found = list(_differing("verdicts.json", kept, made))
+    worded = coded and bundle.plan.version == version("assay")
+    skipped = frozenset() if worded else SENTENCES
+    found = list(_differing("verdicts.json", said, verdicts_of(replay), skipped))
     return found + list(_altered_profiles(bundle, replay))
 
 
 SENTENCES = frozenset({"reason", "sentence", "warnings", "told_apart", "unestimable", "refused"})
-"""What is worded for people. Another version of Assay may word it otherwise."""
-
-WORDING = SENTENCES | {"reasons", "warning_codes"}
-"""The same of bundles made before reasons had codes."""
-
-
-def _without(found: Any, keys: frozenset[str]) -> Any:
-    """A value read from JSON without some keys, at any depth."""
-    if isinstance(found, dict):
-        return {k: _without(v, keys) for k, v in found.items() if k not in keys}
-    return [_without(v, keys) for v in found] if isinstance(found, list) else found
+"""What is worded for people. Another version of Assay, or one before reasons had codes, may word
+it otherwise."""
 
 
 def _altered_profiles(bundle: Bundle, replay: Replay) -> Iterator[str]:
@@ -82,13 +73,18 @@ def _altered_profiles(bundle: Bundle, replay: Replay) -> Iterator[str]:
             yield error.message
 
 
-def _differing(where: str, said: Any, found: Any) -> list[str]:
-    if isinstance(said, dict) and isinstance(found, dict):
-        keys = sorted(set(said) | set(found))
-        return [d for k in keys for d in _differing(f"{where}.{k}", said.get(k), found.get(k))]
-    if isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
-        pairs = enumerate(zip(said, found, strict=True))
-        return [d for i, (s, f) in pairs for d in _differing(f"{where}[{i}]", s, f)]
-    if said == found:
-        return []
-    return [f"{where} says {said!r}; the runs give {found!r}"]
+def _differing(where: str, said: object, found: object, skipped: frozenset[str]) -> Iterator[str]:
+    """Where two values differ; of a record only the fields that its file has, for a later version
+    may have added some."""
+    if isinstance(said, BaseModel) and isinstance(found, type(said)):
+        for name in sorted(said.model_fields_set - skipped):
+            inner = getattr(said, name), getattr(found, name)
+            yield from _differing(f"{where}.{name}", *inner, skipped)
+    elif isinstance(said, dict) and isinstance(found, dict):
+        for key in sorted(set(said) | set(found)):
+            yield from _differing(f"{where}.{key}", said.get(key), found.get(key), skipped)
+    elif isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
+        for place, inner in enumerate(zip(said, found, strict=True)):
+            yield from _differing(f"{where}[{place}]", *inner, skipped)
+    elif said != found:
+        yield f"{where} says {said!r}; the runs give {found!r}"

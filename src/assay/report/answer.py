@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from assay.core.metrics import metric
 from assay.core.units import format_percent, percent
 from assay.plan import SENTINEL, Plan
-from assay.reasons.sentences import Code
+from assay.reasons import Code
 from assay.report.best import standing
 from assay.report.scaling import compared, not_compared, wins
 from assay.report.sections import flips, headline, left_race, primary, slow_runs

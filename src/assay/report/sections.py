@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.plan import Plan
-from assay.reasons import worded
-from assay.reasons.sentences import Code
+from assay.reasons import Code, worded
 from assay.report.wording import codes, is_lead, kind_of, listed
 from assay.verdict.rows import SUITE, Row, Verdicts
 

@@ -17,6 +17,7 @@ from assay.core.metrics import metric
 from assay.core.units import percent
 from assay.explain import explanations
 from assay.plan import Plan
+from assay.reasons import Code
 from assay.record import Bundle, RunRecord, counting, replayed, statuses, verdicts_of
 from assay.report import particulars
 from assay.report.answer import answer
@@ -35,7 +36,6 @@ from assay.report.samples import (
 )
 from assay.report.scaling import scaling_view
 from assay.report.screen import screen_view
-from assay.stats.warnings import Code
 from assay.verdict.rows import Verdicts
 
 View = dict[str, Any]
@@ -121,8 +121,12 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, st
         found.append(("absent", title, absent.why))
     for name, why in plan.counters.absent.items():
         found.append(("absent", f"Not counted: {name}", why))
-    coded = zip_longest(verdicts.warnings, verdicts.warning_codes[: len(verdicts.warnings)])
-    found += [("warning", "Warning", text) for text, code in coded if code != Code.STAND_IN]
+    coded = zip_longest(verdicts.warnings, verdicts.warning_reasons[: len(verdicts.warnings)])
+    found += [
+        ("warning", "Warning", text)
+        for text, reason in coded
+        if reason is None or reason.code != Code.STAND_IN
+    ]
     return [{"kind": kind, "title": title, "text": text} for kind, title, text in found]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from assay.core.metrics import metric
 from assay.core.units import format_percent
 from assay.plan import SENTINEL
-from assay.reasons.sentences import Code
+from assay.reasons import Code
 from assay.verdict.rows import Row
 
 STYLES: Mapping[str, str] = {

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from assay.stats.sample_size import Sizing, plan_blocks
     from assay.stats.secondary import suggest
     from assay.stats.sequence import Judgement, judge, judge_once
-    from assay.stats.warnings import Code, StatWarning
 
 __getattr__, __dir__ = lazily(
     __name__,
-    warnings="Code StatWarning",
     contrast="Contrast change interaction main_effect series simple_effect step",
     decision="Decision Verdict decide",
     sample_size="Sizing plan_blocks",
@@ -37,13 +35,11 @@ __getattr__, __dir__ = lazily(
 )
 
 __all__ = [
-    "Code",
     "Contrast",
     "Decision",
     "Judgement",
     "Rule",
     "Sizing",
-    "StatWarning",
     "Strength",
     "Verdict",
     "Word",

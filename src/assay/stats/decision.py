@@ -21,11 +21,11 @@ import numpy as np
 
 from assay.core.errors import DataError
 from assay.core.units import parse_percent
+from assay.reasons import Code, Reason
 from assay.stats import warnings
 from assay.stats.rule import Rule, Strength, Word
 from assay.stats.run_table import Better, Columns, Floats, Indices, Table, read_runs
 from assay.stats.sequence import Judgement, judge, judge_once
-from assay.stats.warnings import Code, StatWarning
 
 ALPHA_MIN = 1e-12  # nobody measures as often; far below, the quantiles end
 PLANNED_MAX = 10**9
@@ -62,10 +62,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Decision:
-    """Everything `decide` found: `verdicts` by arm, and sentences about what they rest on.
+    """Everything `decide` found: `verdicts` by arm, and warnings about what they rest on.
 
-    `doubts` are the same warnings with their codes. `medians`: of every arm, the median of all
-    its runs, as measured.
+    `medians`: of every arm, the median of all its runs, as measured.
     """
 
     baseline: str
@@ -73,13 +72,13 @@ class Decision:
     blocks: int
     rule: Rule
     verdicts: dict[str, Verdict]
-    doubts: tuple[StatWarning, ...]
+    warning_reasons: tuple[Reason, ...]
     medians: dict[str, float]
 
     @property
     def warnings(self) -> list[str]:
-        """The doubts as sentences."""
-        return [doubt.text for doubt in self.doubts]
+        """The warnings as sentences."""
+        return [reason.text for reason in self.warning_reasons]
 
 
 def decide(
@@ -122,7 +121,7 @@ def decide(
         judgements = judge_once(series, rule, count)
     else:
         judgements = judge(series, rule, int(planned), count)
-    doubts = [
+    found = [
         *_plan_warnings(planned, count, judgements),
         *_dropped_warnings(contrasts, table, baseline),
         *_run_warnings(contrasts, table, baseline),
@@ -133,7 +132,7 @@ def decide(
         blocks=count,
         rule=rule,
         verdicts={arm: _verdict(judgements[arm]) for arm in arms},
-        doubts=tuple(doubts),
+        warning_reasons=tuple(found),
         medians={arm: _median(table.values[table.runs_of[arm]]) for arm in table.arms},
     )
 
@@ -248,81 +247,52 @@ def _verdict(judgement: Judgement) -> Verdict:
 
 def _plan_warnings(
     planned: int | None, blocks: int, judgements: dict[str, Judgement]
-) -> list[StatWarning]:
+) -> list[Reason]:
     if planned is None:
-        return [
-            StatWarning(
-                Code.FIXED_SAMPLE,
-                "tested once, as a number of blocks fixed beforehand; adding blocks and testing "
-                "again until the answer pleases is wrong far more often than alpha: give the "
-                "planned number of blocks if you look on the way",
-            )
-        ]
+        return [Reason.of(Code.FIXED_SAMPLE)]
     if blocks > planned:
-        return [
-            StatWarning(
-                Code.BEYOND_PLAN,
-                f"{blocks - planned} of {blocks} blocks came after the {planned} planned and "
-                "were not used",
-            )
-        ]
+        beyond = blocks - planned
+        return [Reason.of(Code.BEYOND_PLAN, beyond=beyond, blocks=blocks, planned=planned)]
     if not all(judgement.final for judgement in judgements.values()):
-        return [
-            StatWarning(
-                Code.UNFINISHED,
-                f"{blocks} of {planned} planned blocks are in; undecided arms may still be decided",
-            )
-        ]
+        return [Reason.of(Code.UNFINISHED, blocks=blocks, planned=planned)]
     return []
 
 
-def _dropped_warnings(contrasts: Contrasts, table: Table, baseline: str) -> list[StatWarning]:
-    doubts = []
+def _dropped_warnings(contrasts: Contrasts, table: Table, baseline: str) -> list[Reason]:
+    found = []
     for arm, (used, _) in contrasts.items():
         count = len(table.blocks) - len(used)
         if not count:
             continue
         among = np.arange(min(len(table.blocks), len(used) + 5))  # five of them, or all there are
         lacking = np.setdiff1d(among, used)[:5]
-        shown = ", ".join(str(table.blocks[k]) for k in lacking) + (", ..." if count > 5 else "")
-        doubts.append(
-            StatWarning(
+        found.append(
+            Reason.of(
                 Code.BLOCKS_DROPPED,
-                f"{arm}: {count} of {len(table.blocks)} blocks lack it or {baseline} "
-                f"and do not count ({shown})",
+                arm=arm,
+                baseline=baseline,
+                dropped=count,
+                blocks=len(table.blocks),
+                shown=tuple(str(table.blocks[k]) for k in lacking),
             )
         )
-    return doubts
+    return found
 
 
-def _run_warnings(contrasts: Contrasts, table: Table, baseline: str) -> list[StatWarning]:
-    doubts: list[StatWarning | None] = []
+def _run_warnings(contrasts: Contrasts, table: Table, baseline: str) -> list[Reason]:
+    found: list[Reason | None] = []
     if table.by_position:
-        doubts.append(
-            StatWarning(
-                Code.ORDER_UNKNOWN,
-                "the runs name no blocks, so the first run of every arm was paired with the first "
-                "of the others, the second with the second, and so on; the verdicts hold if the "
-                "runs of a pair were done close together and in random order, and are worthless "
-                "if all runs of one arm came before those of the next",
-            )
-        )
+        found.append(Reason.of(Code.ORDER_UNKNOWN, pairs="position"))
     elif table.orders is None:
-        doubts.append(
-            StatWarning(
-                Code.ORDER_UNKNOWN,
-                "the rows do not say in which order the runs happened; the verdicts hold if it "
-                "was random inside every block",
-            )
-        )
+        found.append(Reason.of(Code.ORDER_UNKNOWN, pairs="block"))
     if table.orders is not None:
         grouped = warnings.grouped_warning(table.sequence or [])
-        doubts.append(grouped)
+        found.append(grouped)
         if grouped is None:
-            doubts.extend(warnings.order_warnings(list(table.orders.values())))
-            doubts.append(warnings.slot_warning(table.by_block, table.orders))
-            doubts.append(warnings.carry_warning(table.by_block, table.orders, baseline))
+            found.extend(warnings.order_warnings(list(table.orders.values())))
+            found.append(warnings.slot_warning(table.by_block, table.orders))
+            found.append(warnings.carry_warning(table.by_block, table.orders, baseline))
     for arm, (_, values) in contrasts.items():
-        doubts.append(warnings.serial_warning(arm, values))
-        doubts.append(warnings.ties_warning(arm, values))
-    return [doubt for doubt in doubts if doubt is not None]
+        found.append(warnings.serial_warning(arm, values))
+        found.append(warnings.ties_warning(arm, values))
+    return [warning for warning in found if warning is not None]

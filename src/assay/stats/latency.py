@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
 
 SATURATED = STANDARD.saturated

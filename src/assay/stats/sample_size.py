@@ -31,13 +31,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.units import format_duration, percent
+from assay.reasons import Code, Reason
 from assay.stats.boundary import looks, nominal_levels
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.rule import Rule
-
-DISTURBED = 0.5
-"""Pair noise from which on a sentence speaks of a factor and of a disturbed machine; a guess."""
 
 PILOT_BLOCKS = STANDARD.first_look
 _HALF_NORMAL_SD = 0.6028  # standard deviation of |Z|, sqrt(1 - 2/pi)
@@ -53,7 +50,7 @@ class Sizing:
     needed_for_margin   blocks for 90 % chance of "no difference" when there is none
     visible             smallest effect (fraction) that `blocks` see with 90 % power
     capped              the budget allows fewer blocks than the questions need
-    smallest            the rule's smallest effect, repeated for `sentence`
+    smallest            the rule's smallest effect, repeated for `reason`
     worst               the noise, as a fraction, that set the size
     """
 
@@ -66,33 +63,22 @@ class Sizing:
     smallest: float
     worst: float
 
-    def sentence(self, block_s: float | None = None) -> str:
+    def reason(self, block_s: float | None = None) -> Reason:
         """What to tell a person before the rest of the budget is spent.
 
         `block_s`: seconds that one block takes, for the time of the whole study; None leaves
         the time out.
         """
-
-        def time(blocks: int) -> str:
-            return "" if block_s is None else f", {_roughly(blocks * block_s)}"
-
-        smallest, margin = self.needed_for_smallest, self.needed_for_margin
-        text = (
-            f"{self._noise()}; a {percent(self.smallest)} effect needs about "
-            f"{smallest} blocks{time(smallest)}"
+        return Reason.of(
+            Code.STUDY_SIZE,
+            noise=self.worst,
+            smallest=self.smallest,
+            smallest_blocks=self.needed_for_smallest,
+            margin_blocks=self.needed_for_margin,
+            blocks=self.blocks,
+            visible=self.visible if self.capped else None,
+            block_s=block_s,
         )
-        if margin > smallest:
-            text += f" ({margin}{time(margin)} to show that there is no difference)"
-        if not self.capped:
-            return f"{text}; {self.blocks} are planned"
-        return f"{text}; your budget of {self.blocks} blocks can see {percent(self.visible)}"
-
-    def _noise(self) -> str:
-        """The noise and what it means; a large one says that the machine is disturbed."""
-        text = f"pair noise {percent(self.worst)}: two runs of the same arm differ by "
-        if self.worst < DISTURBED:
-            return f"{text}about {percent(self.worst)}"
-        return f"{text}a factor of {1 + self.worst:.2g}, so the machine is disturbed"
 
 
 def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | None) -> Sizing:
@@ -179,11 +165,6 @@ def study_size(blocks: int, constants: Constants = STANDARD) -> int:
 
 def _detection_z(rule: Rule, family: int) -> float:
     return -float(ndtri(rule.alpha_main / (2 * family))) + float(ndtri(rule.constants.power))
-
-
-def _roughly(seconds: float) -> str:
-    """A duration to two figures, as exact as the noise estimate deserves."""
-    return format_duration(float(f"{seconds:.2g}"))
 
 
 def _pilot_noise(values: Sequence[float], rule: Rule) -> tuple[float, bool]:

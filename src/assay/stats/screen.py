@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from assay.core.units import percent
+from assay.reasons import Code, Reason, Refusal, worded
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.contrast import Cell, Contrast, Kind, conditions, interaction, main_effect
 from assay.stats.fractions import alias_groups, columns
@@ -82,12 +82,17 @@ class Screen:
     """
 
     effects: tuple[Effect, ...]
-    unestimable: Mapping[str, str]
+    unestimable: Mapping[str, Reason]
     noise: float
     free: int
     predicted: Mapping[str, float]
     promise: Mapping[str, float]
-    sentence: str
+    reasons: tuple[Reason, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The reasons as one text."""
+        return worded(self.reasons)
 
 
 def screen(
@@ -102,8 +107,8 @@ def screen(
     `cells`: arm -> {factor: 0 or 1}, the cells that were run; `table`: per block arm -> signed log
     metric, up is better; arms that are no cells are passed over. `legal`: every legal cell, for
     which gains are predicted; by default `cells`. Raises ValueError on levels beyond 0 and 1,
-    when no cell is all off, on values that are not finite, and on runs that leave no degree of
-    freedom or do not hang together by blocks.
+    when no cell is all off; Refusal on values that are not finite, and on runs that leave no
+    degree of freedom or do not hang together by blocks.
     """
     every = cells if legal is None else legal
     if any(level not in (0, 1) for cell in cells.values() for level in cell.values()):
@@ -130,7 +135,7 @@ def screen(
         free=fit.free,
         predicted=_gains(every, lambda _, cell: said(cell)),
         promise=_gains(every, promised),
-        sentence=_sentence(effects, fit, len(table) * len(cells)),
+        reasons=_reasons(effects, fit, len(table) * len(cells)),
     )
 
 
@@ -176,11 +181,11 @@ class _Fit:
 
 
 def _two_way(names: Sequence[str], table: Sequence[Mapping[str, float]]) -> _Fit:
-    """Intra-block analysis of the runs there are. Raises ValueError, see `screen`."""
+    """Intra-block analysis of the runs there are. Raises Refusal, see `screen`."""
     grid = np.array([[row.get(arm, math.nan) for arm in names] for row in table])
     there = np.array([[arm in row for arm in names] for row in table])
     if there.size == 0 or not np.isfinite(grid[there]).all():
-        raise ValueError("a screen needs runs, and every one a finite logarithm")
+        raise Refusal(Reason.of(Code.SCREEN_NO_RUNS))
     seen: NDArray[np.bool_] = np.any(there, axis=0)
     arms = tuple(itertools.compress(names, seen.tolist()))
     kept = np.ix_(there.any(axis=1), seen)
@@ -194,9 +199,8 @@ def _two_way(names: Sequence[str], table: Sequence[Mapping[str, float]]) -> _Fit
 
     information = np.diag(there.sum(axis=0)) - there.T @ share
     if free < 1 or np.linalg.matrix_rank(information, hermitian=True) < len(arms) - 1:
-        raise ValueError(
-            f"{int(there.sum())} runs of {len(arms)} cells in {len(grid)} blocks are too few for "
-            "a screen; run two blocks or more that hold all cells"
+        raise Refusal(
+            Reason.of(Code.SCREEN_TOO_FEW, runs=int(there.sum()), cells=len(arms), blocks=len(grid))
         )
     covariance = np.linalg.pinv(information, hermitian=True)
     means = covariance @ without_blocks(grid).sum(axis=0)
@@ -208,7 +212,7 @@ def _two_way(names: Sequence[str], table: Sequence[Mapping[str, float]]) -> _Fit
 _Asked = tuple[Contrast, tuple[str, ...]]  # an effect with its aliases
 
 
-def _asked(run: Cells, legal: Cells) -> tuple[list[_Asked], dict[str, str]]:
+def _asked(run: Cells, legal: Cells) -> tuple[list[_Asked], dict[str, Reason]]:
     """The effects these cells can estimate, and why not the others."""
     factors = list(next(iter(run.values())))
     design = columns(factors, [[cell[f] for f in factors] for cell in run.values()])
@@ -217,14 +221,15 @@ def _asked(run: Cells, legal: Cells) -> tuple[list[_Asked], dict[str, str]]:
     for name in design:
         try:
             found.append((_paired(name, run), ()))
-        except ValueError as error:
-            reasons[name] = _absent(name, run) or str(error).partition(": ")[2]
+        except ValueError:
+            unmatched = Reason.of(Code.CELLS_UNMATCHED, factors=1 + (":" in name))
+            reasons[name] = _absent(name, run) or unmatched
     if any(contrast.kind == "main" for contrast, _ in found):
         return found, reasons
     absent = {name: why for name in design if (why := _absent(name, run))}
     kept = {name: column for name, column in design.items() if name not in absent}
     found, tied = _fitted(kept, run, legal)
-    return found, absent | dict.fromkeys(tied, "the cells that were run tie it to other effects")
+    return found, absent | dict.fromkeys(tied, Reason.of(Code.CELLS_TIED))
 
 
 def _paired(name: str, cells: Cells) -> Contrast:
@@ -261,17 +266,16 @@ def _fitted(
     return found, tied
 
 
-def _absent(name: str, run: Cells) -> str:
-    """The setting of an effect's factors that no cell has, in words; "" when all are there."""
+def _absent(name: str, run: Cells) -> Reason | None:
+    """The setting of an effect's factors that no cell has; None when all are there."""
     of = name.split(":")
     there = {tuple(cell[factor] for factor in of) for cell in run.values()}
     for setting in itertools.product((1, 0), repeat=len(of)):
         if setting not in there:
-            on = " and ".join(itertools.compress(of, setting))
-            off = " and ".join(itertools.compress(of, (1 - level for level in setting)))
-            said = [f"with {on}"] * bool(on) + [f"without {off}"] * bool(off)
-            return f"no cell was run {' but '.join(said)}"
-    return ""
+            on = tuple(itertools.compress(of, setting))
+            off = tuple(itertools.compress(of, (1 - level for level in setting)))
+            return Reason.of(Code.CELL_ABSENT, on=on, off=off)
+    return None
 
 
 def _judged(fit: _Fit, asked: Sequence[_Asked], alpha: float) -> list[Effect]:
@@ -335,24 +339,22 @@ def _rounded(value: float) -> float:
     return round(float(value), DECIMALS) + 0.0
 
 
-def _sentence(effects: Sequence[Effect], fit: _Fit, planned: int) -> str:
+def _reasons(effects: Sequence[Effect], fit: _Fit, planned: int) -> tuple[Reason, ...]:
     """What a reader should take away."""
     found = sorted((e for e in effects if e.suggests), key=lambda e: -abs(math.log1p(e.estimate)))
     if found:
-        said = f"screening suggests {', '.join(map(_said, found))}; nothing of it is confirmed yet"
+        said = Reason.of(
+            Code.SCREEN_SUGGESTS,
+            names=tuple(" or ".join((e.name, *e.aliases)) for e in found),
+            estimates=tuple(e.estimate for e in found),
+            given=tuple(e.given for e in found),
+        )
     elif effects:
         needed = min(math.log1p(e.high) - math.log1p(e.estimate) for e in effects)
-        said = (
-            f"no effect stands out from {percent(math.expm1(fit.deviation))} of noise per run; "
-            f"it takes about {percent(math.expm1(needed))}"
-        )
+        noise = math.expm1(fit.deviation)
+        said = Reason.of(Code.SCREEN_QUIET, noise=noise, needed=math.expm1(needed))
     else:
-        said = "these cells can estimate no effect"
-    missing = f"; {planned - fit.runs} of {planned} runs are missing"
-    return said + (missing if planned > fit.runs else "")
-
-
-def _said(effect: Effect) -> str:
-    given = f" given {effect.given}" if effect.given else ""
-    size = ("+" if effect.estimate > 0 else "−") + percent(abs(effect.estimate))
-    return f"{' or '.join((effect.name, *effect.aliases))} {size}{given}"
+        said = Reason.of(Code.SCREEN_EMPTY)
+    if planned <= fit.runs:
+        return (said,)
+    return said, Reason.of(Code.SCREEN_MISSING, missing=planned - fit.runs, runs=planned)

@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD
 from assay.stats.robustness import read_off
 from assay.stats.rule import Rule, Strength, Word

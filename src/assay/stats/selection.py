@@ -38,9 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.units import percent
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.stats.boundary import nominal_levels
 from assay.stats.constants import STANDARD
 from assay.stats.robustness import within
@@ -48,8 +46,6 @@ from assay.stats.signed_rank import DECIMALS, SignedRank, critical_count
 
 Table = Mapping[int, Mapping[str, float]]
 """Block index, from 0 -> arm -> signed natural log of the metric, up is better."""
-
-NAMES_MAX = 8  # how many arms a sentence spells out
 
 
 @dataclass(frozen=True)
@@ -66,8 +62,10 @@ class Beaten:
         """Why its own verdict is not waited for."""
         return Reason.of(Code.LEFT_RACE, by=self.by, low=self.low, blocks=self.blocks)
 
-    def __str__(self) -> str:
-        return f"{self.by} is better by more than {percent(self.low)} ({self.blocks} blocks)"
+    @property
+    def why(self) -> Reason:
+        """Why it is out."""
+        return Reason.of(Code.BEATEN, by=self.by, low=self.low, blocks=self.blocks)
 
 
 @dataclass(frozen=True)
@@ -78,14 +76,14 @@ class BestSet:
     out       in the order they left, then by name
     looks     how many looks were read
     level     one-sided error over the whole study of each comparison: alpha/(m-1)
-    sentence  for people
+    reason    what is known of the best
     """
 
     inside: tuple[str, ...]
     out: dict[str, Beaten]
     looks: int
     level: float
-    sentence: str
+    reason: Reason
 
 
 def best_set(
@@ -107,7 +105,7 @@ def best_set(
     race = _Race(table, arms, schedule, planned, alpha, blocks_done)
     start: State = (0, race.arms, {})
     looks, inside, out = [start, *race.replay()][-1]
-    return BestSet(inside, out, looks, race.error, race.sentence(looks, inside))
+    return BestSet(inside, out, looks, race.error, race.reason(looks, inside))
 
 
 def settled(
@@ -119,7 +117,7 @@ def settled(
     blocks_done: int,
     margin: float,
     equivalence: float = STANDARD.equivalence,
-) -> tuple[bool, str]:
+) -> tuple[bool, Reason]:
     """Whether a race is over, and why; arguments as for `best_set`, `margin` a fraction,
     `equivalence` the two-sided level of "within the margin".
 
@@ -131,14 +129,15 @@ def settled(
     inside = race.arms
     for looks, inside, _ in race.replay():
         if len(inside) == 1:
-            return True, f"only {inside[0]} is left ({race.place(looks)})"
+            return True, Reason.of(Code.RACE_WON, arm=inside[0], **race.place(looks))
         if race.equal(looks, inside, math.log1p(margin), equivalence):
-            text = f"{_names(inside)}: every two lie within {percent(margin)} of each other"
-            return True, f"{text} ({race.place(looks)})"
-    open_ones = f"{len(inside)} of {len(race.arms)} arms may be the best"
+            return True, Reason.of(
+                Code.RACE_EQUAL, names=inside, margin=margin, **race.place(looks)
+            )
+    count = {"inside": len(inside), "arms": len(race.arms)}
     if blocks_done >= planned:
-        return True, f"the planned {planned} blocks are done; {open_ones}"
-    return False, open_ones
+        return True, Reason.of(Code.RACE_DONE, planned=planned, **count)
+    return False, Reason.of(Code.RACE_OPEN, **count)
 
 
 def sweet_spot(
@@ -270,24 +269,26 @@ class _Race:
     def level(self, index: int, alpha: float) -> float:
         return nominal_levels(self.schedule, self.planned, alpha)[index]
 
-    def place(self, looks: int) -> str:
-        return f"look {looks} of {len(self.schedule)}, {self.reached[looks - 1]} blocks"
+    def place(self, looks: int) -> dict[str, int]:
+        """Where a look stands, as fields of a reason."""
+        return {"look": looks, "looks": len(self.schedule), "blocks": self.reached[looks - 1]}
 
-    def sentence(self, looks: int, inside: tuple[str, ...]) -> str:
+    def reason(self, looks: int, inside: tuple[str, ...]) -> Reason:
+        """What is known of the best after so many looks."""
         count = len(self.arms)
         if len(inside) == count == 1:
-            return f"{inside[0]} is the only arm"
+            return Reason.of(Code.ONLY_ARM, arm=inside[0])
         if looks == 0:
-            return f"no arm leaves before block {self.schedule[0]}"
-        sure = f"with {percent(1 - self.alpha)} confidence ({self.place(looks)})"
-        if len(inside) == 1:
-            return f"{inside[0]} is the best of {count} arms, {sure}"
+            return Reason.of(Code.BEST_LATER, block=self.schedule[0])
         blocks = self.reached[looks - 1]
-        if critical_count(blocks, self.level(looks - 1, 2 * self.error)) == 0:
-            return f"{blocks} blocks cannot tell {count} arms apart, whatever they show"
+        unknowable = critical_count(blocks, self.level(looks - 1, 2 * self.error)) == 0
+        if unknowable and len(inside) > 1:
+            return Reason.of(Code.BEST_UNKNOWABLE, blocks=blocks, arms=count)
         if len(inside) == count:
-            return f"each of {count} arms may be the best ({self.place(looks)})"
-        return f"one of {_names(inside)} is the best of {count} arms, {sure}"
+            return Reason.of(Code.BEST_OPEN, arms=count, **self.place(looks))
+        return Reason.of(
+            Code.BEST, names=inside, arms=count, confidence=1 - self.alpha, **self.place(looks)
+        )
 
 
 def _not_above_zero(values: Floats) -> int:
@@ -295,11 +296,6 @@ def _not_above_zero(values: Floats) -> int:
     ordered = np.sort(values)
     both_ways = ordered.searchsorted(-ordered, side="right").sum()
     return int(both_ways + np.count_nonzero(values <= 0)) // 2
-
-
-def _names(arms: tuple[str, ...]) -> str:
-    more = f" and {len(arms) - NAMES_MAX} more" if len(arms) > NAMES_MAX else ""
-    return ", ".join(arms[:NAMES_MAX]) + more
 
 
 def _grid(table: Table, arms: tuple[str, ...], blocks: int) -> Floats:

@@ -40,8 +40,7 @@ from dataclasses import dataclass, replace
 
 from scipy.special import chdtri, ndtri
 
-from assay.reasons import Reason, worded
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason, worded
 from assay.stats.boundary import looks, nominal_levels
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import read_off, robustness, within

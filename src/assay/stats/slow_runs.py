@@ -34,8 +34,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.fisher import fisher_two_sided, holm
 from assay.stats.rule import Word

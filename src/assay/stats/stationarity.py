@@ -30,8 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.sequence import as_fractions
 from assay.stats.signed_rank import Interval, SignedRank

@@ -36,18 +36,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from assay.core.units import percent
+from assay.reasons import Code, Reason, Refusal, worded
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import mean_interval
 
 _COEFFICIENTS = 3
-_DIGITS_MAX = 6  # decimals
 
 Array = NDArray[np.float64]
 Block = Mapping[int, float]
@@ -82,11 +81,11 @@ class Estimate:
 class Scaling:
     """How one configuration scales.
 
-    levels             all that ran; the sentence says if those above the CPUs are not fitted
+    levels             all that ran; the reasons say if those above the CPUs are not fitted
     throughput_of_one  operations per second, from the mean of logs; contention: sigma, a
                        fraction; coherency: kappa
     peak               threads; None when its interval reaches beyond the last level fitted
-    refused            why there is no answer, or ""; then estimates are None, `curve` is empty
+    refused            why there is no answer, or None; else estimates are None, `curve` is empty
     curve              the drawn curve at each level, no coefficient negative
     measured           geometric mean over blocks at each level
     """
@@ -99,10 +98,15 @@ class Scaling:
     coherency: Estimate | None
     peak: Estimate | None
     peak_seen: bool
-    refused: str
-    sentence: str
+    refused: Reason | None
+    reasons: tuple[Reason, ...]
     curve: tuple[float, ...]
     measured: tuple[float, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The reasons as one text."""
+        return worded(self.reasons, ", ")
 
 
 def fit(
@@ -147,26 +151,36 @@ def scaling(
         fitted, weights = levels[:used], (mean[:used] / levels[:used]) ** 2
         try:
             lam, sigma, kappa = parameters(fitted, table[:, :used], weights)
-        except ValueError as none_fits:
-            refused = str(none_fits)
+        except Refusal as none_fits:
+            refused = none_fits.reason
     names = tuple(int(n) for n in levels)
     measured = tuple(float(x) for x in mean)
     if refused:
-        text = f"refused: {refused}"
         return Scaling(
-            config, names, len(blocks), None, None, None, None, False, refused, text, (), measured
+            config=config,
+            levels=names,
+            blocks=len(blocks),
+            throughput_of_one=None,
+            contention=None,
+            coherency=None,
+            peak=None,
+            peak_seen=False,
+            refused=refused,
+            reasons=(refused.having(of=""),),
+            curve=(),
+            measured=measured,
         )
     curve = tuple(map(_drawn(fitted, mean[:used], weights).at, names))
     peak = _peak(1 - sigma, kappa, level, names[used - 1])
     contention, coherency = _estimate(sigma, level), _estimate(kappa, level)
-    parts = [
-        f"contention {_shown(contention, '%', 100)}",
-        f"coherency {_shown(coherency)}",
-        _peak_text(peak, names[:used], measured),
-        _miss_text(names[:used], curve, measured, constants.usl_miss_said),
+    found = [
+        Reason.of(Code.CONTENTION, **asdict(contention)),
+        Reason.of(Code.COHERENCY, **asdict(coherency)),
+        _peak_reason(peak, names[:used], measured),
+        *_miss(names[:used], curve, measured, constants.usl_miss_said),
     ]
     if used < len(names):
-        parts.append(f"fitted up to {names[used - 1]} threads, as more share the {cpus} CPUs")
+        found.append(Reason.of(Code.FITTED_UP_TO, threads=names[used - 1], cpus=cpus))
     return Scaling(
         config=config,
         levels=names,
@@ -176,8 +190,8 @@ def scaling(
         coherency=coherency,
         peak=peak,
         peak_seen=peak is not None,
-        refused="",
-        sentence=", ".join(part for part in parts if part),
+        refused=None,
+        reasons=tuple(found),
         curve=curve,
         measured=measured,
     )
@@ -197,40 +211,34 @@ def read(blocks: Sequence[Block]) -> tuple[Array, Array]:
 
 def usable(
     levels: Array, table: Array, cpus: int, constants: Constants = STANDARD
-) -> tuple[int, str]:
-    """How many of the lowest levels a fit may use, and why none may, or ""."""
+) -> tuple[int, Reason | None]:
+    """How many of the lowest levels a fit may use, and why none may, or None."""
     if cpus < 1:
         raise ValueError(f"a server needs at least one CPU, not {cpus}")
     if len(table) == 0:
-        return 0, "no complete block"
+        return 0, Reason.of(Code.NO_CURVE_BLOCKS)
     least = constants.usl_levels_min
     if len(levels) < least:
-        return 0, f"{len(levels)} levels; a curve with three parameters needs at least {least}"
+        return 0, Reason.of(Code.NO_CURVE_LEVELS, levels=len(levels), least=least)
     if len(table) < constants.usl_blocks_min:
-        return 0, f"{len(table)} blocks; an interval needs at least {constants.usl_blocks_min}"
+        wanted = constants.usl_blocks_min
+        return 0, Reason.of(Code.NO_CURVE_INTERVAL, blocks=len(table), least=wanted)
     if not _bends_at_cpus(levels, np.exp(np.mean(np.log(table), axis=0)), cpus, constants):
-        return len(levels), ""
+        return len(levels), None
     inside = int(np.sum(levels <= cpus))
     if inside >= least:
-        return inside, ""
-    return 0, (
-        f"the curve bends where threads begin to share the {cpus} CPUs, so it would describe the "
-        f"machine; {inside} levels at or below {cpus} threads are too few without the others, "
-        f"{least} are enough"
-    )
+        return inside, None
+    return 0, Reason.of(Code.NO_CURVE_CPUS, cpus=cpus, inside=inside, least=least)
 
 
 def parameters(levels: Array, table: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """lam, sigma, kappa of each row of `table`, a block. ValueError when one has no curve."""
+    """lam, sigma, kappa of each row of `table`, a block. Refusal when one has no curve."""
     root = np.sqrt(weights)
     a, b, c = np.linalg.lstsq(
         _columns(levels) * root[:, np.newaxis], (levels / table * root).T, rcond=None
     )[0]
     if not np.all(a > 0):
-        raise ValueError(
-            "throughput falls so steeply that a curve of this shape has no throughput of one "
-            "thread; lower levels would pin it down"
-        )
+        raise Refusal(Reason.of(Code.NO_CURVE_SHAPE))
     return 1 / a, b / a, c / a
 
 
@@ -322,36 +330,20 @@ def _peak(headroom: Array, kappa: Array, level: float, last: int) -> Estimate | 
     return Estimate(value, low, high) if high <= last else None
 
 
-def _shown(estimate: Estimate, unit: str = "", scale: float = 1) -> str:
-    """The value and its interval, with digits down to a quarter of the interval's width."""
-    ends = [scale * end for end in (estimate.low, estimate.high) if end is not None]
-    value, width = scale * estimate.value, max(ends) - min(ends)
-    digits = math.ceil(math.log10(4 / width)) if width > 0 else _DIGITS_MAX + 1
-    form = f".{max(digits, 0)}f" if digits <= _DIGITS_MAX else ".2g"
-    low, high = (f"{end:z{form}}" for end in ends)
-    mark = f" {unit}" if unit == "%" else ""
-    return f"{value:z{form}} {unit}".strip() + f" [{low}{mark}, {high}{mark}]"
-
-
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
-
-
-def _peak_text(peak: Estimate | None, levels: Sequence[int], measured: Sequence[float]) -> str:
+def _peak_reason(peak: Estimate | None, levels: Sequence[int], measured: Sequence[float]) -> Reason:
     first, last = levels[0], levels[-1]
     if peak is None:
         top = max(zip(measured, levels, strict=False))[1]
-        more = f", though most was measured with {_threads(top)}" if top < last else ""
-        return f"no peak proved up to {_threads(last)}{more}"
+        return Reason.of(Code.NO_PEAK, threads=last, top=top)
     if peak.high is not None and peak.high <= first:
-        return f"throughput falls from {_threads(first)} on"
-    return f"peak near {_shown(peak, 'threads')}"
+        return Reason.of(Code.FALLING, threads=first)
+    return Reason.of(Code.PEAK, **asdict(peak))
 
 
-def _miss_text(
+def _miss(
     levels: Sequence[int], curve: Sequence[float], measured: Sequence[float], least: float
-) -> str:
+) -> list[Reason]:
+    """Where the curve misses what was measured by most, if by more than `least`."""
     misses = [(abs(c / m - 1), n) for n, c, m in zip(levels, curve, measured, strict=False)]
     worst, where = max(misses)
-    said = f"but the curve misses {_threads(where)} by {percent(worst)}"
-    return said if worst > least else ""
+    return [Reason.of(Code.CURVE_MISSES, threads=where, by=worst)] if worst > least else []

@@ -31,8 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.reasons import Reason, worded
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason, Refusal, worded
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import robustness
 from assay.stats.rule import Word
@@ -92,14 +91,15 @@ def compare(
         raise ValueError(f"{config} and {against} have different levels")
     used, refused = usable(levels, table, cpus, constants)
     other_used, other_refused = usable(levels, other_table, cpus, constants)
-    if refused or other_refused:
-        name = config if refused else against
-        return _refused(config, against, f"{name} refused: {refused or other_refused}", mine, alpha)
+    why = refused.having(of=config) if refused else None
+    why = why or (other_refused.having(of=against) if other_refused else None)
+    if why is not None:
+        return _refused(config, against, why, mine, alpha)
     used = min(used, other_used)
     try:
         differences = _differences(levels[:used], table[:, :used], other_table[:, :used])
-    except ValueError as none_fits:
-        return _refused(config, against, f"refused: {none_fits}", mine, alpha)
+    except Refusal as none_fits:
+        return _refused(config, against, none_fits.reason.having(of=""), mine, alpha)
     samples = dict(zip(PARAMETERS, map(SignedRank, differences), strict=True))
     found, last = holm(samples, alpha), int(levels[used - 1])
     return [
@@ -120,12 +120,11 @@ def holm(samples: Mapping[str, SignedRank], alpha: float) -> dict[str, float]:
 
 
 def _refused(
-    config: str, against: str, reason: str, blocks: Sequence[Block], alpha: float
+    config: str, against: str, reason: Reason, blocks: Sequence[Block], alpha: float
 ) -> list[Compared]:
     level, word = alpha / len(PARAMETERS), Word.UNDECIDED
-    why = (Reason.of(Code.REFUSED, why=reason),)
     return [
-        Compared(name, config, against, word, None, None, None, len(blocks), level, why)
+        Compared(name, config, against, word, None, None, None, len(blocks), level, (reason,))
         for name in PARAMETERS
     ]
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.fisher import holm, one_against_rest
-from assay.stats.warnings import Code, StatWarning
 
 
 def void_warning(
     voids: Mapping[str, int], runs: Mapping[str, int], constants: Constants = STANDARD
-) -> StatWarning | None:
+) -> Reason | None:
     """A warning when voids depend on the arm. Both by arm; `runs` are all that were made.
 
     Holm over the arms, or one test where there are two.
@@ -33,12 +33,12 @@ def void_warning(
         return None
     arm = min(flagged, key=lambda a: (flagged[a], -voids.get(a, 0) / runs[a], a))
     others = [a for a in plain if a != arm]
-    here, there = voids.get(arm, 0), sum(voids.get(a, 0) for a in others)
-    rest = f"{there} of {sum(runs[a] for a in others)}"
-    return StatWarning(
+    return Reason.of(
         Code.VOIDS_DEPEND,
-        f"{here} of {runs[arm]} runs of {arm} were void, {rest} of the other arms' "
-        f"(Fisher p = {flagged[arm]:.2g}): a rule that voids runs may depend on the arm, and the "
-        "runs that count may be the lucky ones; read the reasons of the void runs, and give the "
-        "machine more room before trusting the verdict.",
+        arm=arm,
+        voids=voids.get(arm, 0),
+        runs=runs[arm],
+        other_voids=sum(voids.get(a, 0) for a in others),
+        other_runs=sum(runs[a] for a in others),
+        p=flagged[arm],
     )

@@ -1,8 +1,8 @@
 """Warnings about a set of runs that can be seen in the runs themselves.
 
-A closed list of codes, so that a warning is data: stored with the result, countable, testable. A
-warning never changes a verdict; it tells the reader what the verdict rests on. Each statistical
-check speaks up by chance about once in a hundred clean studies.
+A warning is a reason: a code with its fields. It never changes a verdict; it tells the reader what
+the verdict rests on. Each statistical check speaks up by chance about once in a hundred clean
+studies.
 
 Not here: anything that needs the host or the server (steal, settings read back); those are the
 bench's, and they void runs. Whether voids prefer an arm is `voids.py`; whether a latency can be
@@ -17,89 +17,42 @@ Series Analysis, section 2.1).
 
 from __future__ import annotations
 
-import enum
 import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc
 
-from assay.core.units import percent
+from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.contrast import Block
 from assay.stats.signed_rank import DECIMALS, midranks
 
 
-class Code(enum.StrEnum):
-    """Every warning there is."""
-
-    FIXED_SAMPLE = "fixed-sample"
-    UNFINISHED = "unfinished"
-    BEYOND_PLAN = "beyond-plan"
-    BLOCKS_DROPPED = "blocks-dropped"
-    ORDER_UNKNOWN = "order-unknown"
-    ORDER_GROUPED = "order-grouped"
-    ORDER_FIXED = "order-fixed"
-    ORDER_MIRRORED = "order-mirrored"
-    SLOT_EFFECT = "slot-effect"
-    SERIAL_CORRELATION = "serial-correlation"
-    COARSE_METRIC = "coarse-metric"
-    CARRY_OVER = "carry-over"
-    VOIDS_DEPEND = "voids-depend"
-    STAND_IN = "stand-in"
-    CLOSED_LOOP = "closed-loop"
-    PILOT_UNSETTLED = "pilot-unsettled"
-
-
-@dataclass(frozen=True)
-class StatWarning:
-    """One warning: its code and the sentence for people."""
-
-    code: Code
-    text: str
-
-
 def order_warnings(
     orders: Sequence[Sequence[str]], constants: Constants = STANDARD
-) -> list[StatWarning]:
+) -> list[Reason]:
     """Warnings from the run order inside blocks.
 
     `orders`: per block, in time order, its arms in the order they ran; blocks that lack an arm
     are passed over. A random order repeats by
-    chance: two arms keep one order through 4 blocks in 1 of 8 studies, and the text says so.
+    chance: two arms keep one order through 4 blocks in 1 of 8 studies, and `one_in` says so.
     """
     arms = max((len(order) for order in orders), default=0)
     orders = [list(order) for order in orders if len(order) == arms]
     if arms < 2 or len(orders) < constants.warning_orders_min:
         return []
     one_in = math.factorial(arms) ** min(len(orders) - 1, 10)  # beyond it nobody is told
-    odds = f" A random order does that by chance once in {one_in} studies."
-    odds = odds if one_in <= 1 / constants.warning_rare else ""
+    told = one_in if one_in <= 1 / constants.warning_rare else None
     if all(order == orders[0] for order in orders):
-        return [
-            StatWarning(
-                Code.ORDER_FIXED,
-                "every block ran the arms in the same order, so whatever favours a slot favours "
-                "an arm; this cannot be repaired afterwards, only by runs in a random order."
-                + odds,
-            )
-        ]
+        return [Reason.of(Code.ORDER_FIXED, one_in=told)]
     flipped = [orders[0] if k % 2 == 0 else orders[0][::-1] for k in range(len(orders))]
-    if orders == flipped:
-        return [
-            StatWarning(
-                Code.ORDER_MIRRORED,
-                "the order mirrors from block to block (ABBA), so periodic disturbances count "
-                "for an arm; this cannot be repaired afterwards, only by a random order." + odds,
-            )
-        ]
-    return []
+    return [Reason.of(Code.ORDER_MIRRORED, one_in=told)] if orders == flipped else []
 
 
-def grouped_warning(sequence: Sequence[str]) -> StatWarning | None:
+def grouped_warning(sequence: Sequence[str]) -> Reason | None:
     """Whether all runs of one arm came before those of the next (AAABBB).
 
     `sequence`: the arm of each run, in time order over the whole study.
@@ -108,18 +61,14 @@ def grouped_warning(sequence: Sequence[str]) -> StatWarning | None:
     switches = sum(late != early for early, late in itertools.pairwise(sequence))
     if arms < 2 or switches != arms - 1 or len(sequence) < 2 * arms:
         return None
-    return StatWarning(
-        Code.ORDER_GROUPED,
-        "the arms ran one after the other (AAABBB), so drift of the machine looks like an "
-        "effect; this order cannot be repaired afterwards, and more runs make it worse.",
-    )
+    return Reason.of(Code.ORDER_GROUPED)
 
 
 def slot_warning(
     table: Mapping[Block, Mapping[str, float]],
     orders: Mapping[Block, Sequence[str]],
     constants: Constants = STANDARD,
-) -> StatWarning | None:
+) -> Reason | None:
     """Whether the place inside a block matters: means of residuals by slot differ.
 
     `table`: block -> arm -> log metric; `orders`: block -> its arms as they ran. Blocks with
@@ -136,14 +85,8 @@ def slot_warning(
     )
     if np.ptp(residual) < 1e-12 or slot_p(by_slot) >= constants.warning_rare:
         return None
-    means = by_slot.mean(axis=0)
-    spread = math.expm1(float(np.ptp(means)))
-    return StatWarning(
-        Code.SLOT_EFFECT,
-        f"the place inside a block matters: slots differ by about {percent(spread)}. "
-        "A random order keeps the verdict valid; a better reset between runs would make it "
-        "cheaper.",
-    )
+    spread = math.expm1(float(np.ptp(by_slot.mean(axis=0))))
+    return Reason.of(Code.SLOT_EFFECT, spread=spread)
 
 
 def slot_p(slots: NDArray[np.float64]) -> float:
@@ -171,7 +114,7 @@ def carry_warning(
     baseline: str,
     case: str | None = None,
     constants: Constants = STANDARD,
-) -> StatWarning | None:
+) -> Reason | None:
     """Whether the arm that ran just before a run of the baseline shows in that run.
 
     `table`: block -> arm -> log metric, of one case; `orders`: block -> its runs as they ran,
@@ -204,7 +147,7 @@ def carry_warning(
     if rank_p(list(groups.values()), constants) >= constants.warning_rare:
         return None
     runs = max(len(order) for order in orders.values())
-    return StatWarning(Code.CARRY_OVER, _carried(groups, baseline, runs))
+    return _carried(groups, baseline, runs)
 
 
 def _relative(table: Mapping[Block, Mapping[str, float]], baseline: str) -> dict[Block, float]:
@@ -222,11 +165,11 @@ def _relative(table: Mapping[Block, Mapping[str, float]], baseline: str) -> dict
     }
 
 
-def _carried(groups: Mapping[Hashable, Sequence[float]], baseline: str, runs: int) -> str:
-    """The sentence: after which arm the baseline is furthest off, by how much, what follows.
+def _carried(groups: Mapping[Hashable, Sequence[float]], baseline: str, runs: int) -> Reason:
+    """After which arm the baseline is furthest off, by how much, and against what that is known.
 
     Of two predecessors only the difference is known, so both are named. The size is up to a
-    quarter too large, because the runs compared with have predecessors too; hence "about".
+    quarter too large, because the runs compared with have predecessors too.
     """
     away = {}
     for before, found in groups.items():
@@ -234,20 +177,15 @@ def _carried(groups: Mapping[Hashable, Sequence[float]], baseline: str, runs: in
         away[before] = float(np.median(found) - np.median(rest))
     worst = max((b for b in away if b is not None), key=lambda b: (abs(away[b]), -away[b]))
     others = [b for b in groups if b != worst]
-    slower = away[worst] < 0
-    against, or_else = "right after the other arms", ""
-    if None in groups:
-        against = "when it ran first"
-        or_else = " With two arms this may also be an effect of the slot."
-    elif len(others) == 1:
-        against = f"right after {others[0]}"
-        or_else = f" It may be {others[0]} that does the opposite."
-    size = percent(abs(math.expm1(away[worst])))
-    return (
-        f"{baseline} ran about {size} {'slower' if slower else 'faster'} right after {worst} than "
-        f"{against}: a run depends on the run before it. If {worst} does that to whatever "
-        f"follows it, {worst} looks {'better' if slower else 'worse'} by about 1/{runs} of it; a "
-        f"random order does not mend that, only a better reset between runs.{or_else}"
+    against = "first" if None in groups else "arm" if len(others) == 1 else "others"
+    return Reason.of(
+        Code.CARRY_OVER,
+        baseline=baseline,
+        after=str(worst),
+        change=math.expm1(away[worst]),
+        against=against,
+        other=str(others[0]) if against == "arm" else "",
+        runs=runs,
     )
 
 
@@ -276,7 +214,7 @@ def rank_p(groups: Sequence[Sequence[float]], constants: Constants = STANDARD) -
 
 def serial_warning(
     name: str, values: Sequence[float] | NDArray[np.float64], constants: Constants = STANDARD
-) -> StatWarning | None:
+) -> Reason | None:
     """Whether contrasts of neighbouring blocks are alike (lag-1 correlation)."""
     n = len(values)
     centred = np.asarray(values) - np.median(values) if n else np.zeros(0)
@@ -286,16 +224,12 @@ def serial_warning(
     correlation = float(np.sum(centred[1:] * centred[:-1])) / scale
     if abs(correlation) <= constants.warning_rare_z / math.sqrt(n):
         return None
-    return StatWarning(
-        Code.SERIAL_CORRELATION,
-        f"{name}: the effect in one block resembles that in the next (correlation "
-        f"{correlation:.2f}), so something slower than a block acts on one arm only.",
-    )
+    return Reason.of(Code.SERIAL_CORRELATION, name=name, correlation=correlation)
 
 
 def ties_warning(
     name: str, values: Sequence[float] | NDArray[np.float64], constants: Constants = STANDARD
-) -> StatWarning | None:
+) -> Reason | None:
     """Whether the metric is too coarse: many contrasts are zero or equal in size."""
     n = len(values)
     if n < constants.warning_blocks_min:
@@ -304,8 +238,4 @@ def ties_warning(
     tied = int(np.sum(counts[(counts > 1) | (sizes == 0)]))
     if tied / n <= constants.warning_ties_max:
         return None
-    return StatWarning(
-        Code.COARSE_METRIC,
-        f"{name}: {tied} of {n} blocks tie with another or show no change at all; the metric "
-        "is rounded too coarsely for its effect.",
-    )
+    return Reason.of(Code.COARSE_METRIC, name=name, tied=tied, blocks=n)

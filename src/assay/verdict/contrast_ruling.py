@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.plan import SENTINEL, Plan
-from assay.reasons import Reason, worded
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason, worded
 from assay.stats import boundary
 from assay.stats.contrast import Contrast, series
 from assay.stats.rule import Rule, Word
@@ -21,7 +20,6 @@ from assay.stats.sample_size import Sizing, plan_blocks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
-from assay.stats.warnings import StatWarning
 from assay.verdict import validity
 from assay.verdict.observations import Block, Table, suite_table, tables
 from assay.verdict.predictions import prediction_rows
@@ -48,7 +46,7 @@ class Ruling:
     size: Sizing | None
     live: frozenset[tuple[str, str]]
     finished: bool
-    warnings: list[StatWarning]
+    warnings: list[Reason]
     block_s: float = 0.0
     undecided: bool = False
     offset: int = 0

@@ -21,8 +21,7 @@ from dataclasses import dataclass, replace
 from assay.core.metrics import OF_LOCKS, metric
 from assay.core.terms import OPPOSITE, Direction
 from assay.plan import SENTINEL, Plan
-from assay.reasons import Reason, worded
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason, worded
 from assay.stats.constants import STANDARD
 from assay.stats.contrast import Contrast, series
 from assay.stats.rule import Word

@@ -106,13 +106,17 @@ class Absentee(VerdictRecord):
 
 
 class PlannedSize(VerdictRecord):
-    """What the noise of the first blocks means for the study's size."""
+    """What the noise of the first blocks means for the study's size.
+
+    Here and below `sentence` is the text of `reasons`, which older bundles do not have.
+    """
 
     blocks: int
     capped: bool
     noise: float
     visible: float
     sentence: str
+    reasons: list[Reason] = []
 
 
 class EffectRow(VerdictRecord):
@@ -141,9 +145,11 @@ class ScreenRow(VerdictRecord):
     aliases: list[list[str]]
     effects: list[EffectRow]
     unestimable: dict[str, str]
+    unestimable_reasons: dict[str, Reason] = {}
     predicted: dict[str, float]
     shortlist: list[str]
     sentence: str
+    reasons: list[Reason] = []
 
 
 class BeatenRow(VerdictRecord):
@@ -152,6 +158,7 @@ class BeatenRow(VerdictRecord):
     by: str
     low: float
     sentence: str
+    reasons: list[Reason] = []
 
 
 class BestRow(VerdictRecord):
@@ -166,6 +173,7 @@ class BestRow(VerdictRecord):
     sweet_spot: str | None
     pareto: list[str]
     sentence: str
+    reasons: list[Reason] = []
 
 
 class Bounded(VerdictRecord):
@@ -194,6 +202,7 @@ class ScalingRow(VerdictRecord):
     peak: Bounded | None
     refused: str
     sentence: str
+    reasons: list[Reason] = []
 
 
 class Verdicts(VerdictRecord):
@@ -218,5 +227,15 @@ class Verdicts(VerdictRecord):
     stopped: str
     told_apart: str
     warnings: list[str]
-    warning_codes: list[str] = []
-    """Of each warning its code; empty in bundles made before there were codes."""
+    warning_reasons: list[Reason] = []
+    """Of each warning its code and fields; empty in bundles made before they had any."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written_before(cls, said: Any) -> Any:
+        """Warnings had codes without fields."""
+        return (
+            {k: v for k, v in said.items() if k != "warning_codes"}
+            if isinstance(said, dict)
+            else said
+        )

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.plan import Plan
-from assay.reasons import Reason, worded
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason, worded
 from assay.stats.contrast import change, series
 from assay.stats.rule import Strength, Word
 from assay.stats.secondary import suggest
@@ -71,8 +70,9 @@ def _scaling_row(plan: Plan, case: str, configuration: str, curve: Curve) -> Sca
         contention=_bounded(found.contention),
         coherency=_bounded(found.coherency),
         peak=_bounded(found.peak),
-        refused=found.refused,
+        refused=found.refused.text if found.refused else "",
         sentence=found.sentence,
+        reasons=list(found.reasons),
     )
 
 

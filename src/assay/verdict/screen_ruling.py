@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from assay.plan import Plan
-from assay.reasons import Reason, worded
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason, Refusal, worded
 from assay.stats.contrast import kind_named
 from assay.stats.rule import Strength, Word
 from assay.stats.screen import screen, shortlist
@@ -38,10 +37,10 @@ def screened(plan: Plan, blocks: Sequence[Block]) -> ScreenRow:
     )
     try:
         found = screen(cells, list(table.values()), plan.alpha, legal, plan.constants)
-    except ValueError as error:
+    except Refusal as none:
         return row(
             effects=[], unestimable={}, predicted={}, shortlist=[],
-            sentence=f"the screen has no answer: {error}",
+            sentence=none.reason.text, reasons=[none.reason],
         )  # fmt: skip
     return row(
         effects=[
@@ -57,10 +56,12 @@ def screened(plan: Plan, blocks: Sequence[Block]) -> ScreenRow:
             )
             for e in found.effects
         ],
-        unestimable=dict(found.unestimable),
+        unestimable={effect: why.text for effect, why in found.unestimable.items()},
+        unestimable_reasons=dict(found.unestimable),
         predicted=dict(found.predicted),
         shortlist=list(shortlist(found, legal, plan.constants.shortlist)),
         sentence=found.sentence,
+        reasons=list(found.reasons),
     )
 
 

@@ -26,10 +26,14 @@ def ranked(plan: Plan, rows: Sequence[Row], best: BestSet) -> BestRow:
     candidates = helping or [arm for arm in best.inside if arm == plan.baseline]
     return BestRow(
         inside=list(best.inside),
-        out={a: BeatenRow(by=b.by, low=b.low, sentence=str(b)) for a, b in best.out.items()},
+        out={
+            arm: BeatenRow(by=b.by, low=b.low, sentence=b.why.text, reasons=[b.why])
+            for arm, b in best.out.items()
+        },
         sweet_spot=sweet_spot(candidates, efforts, lows, changes),
         pareto=list(pareto(efforts, lows, changes)),
-        sentence=best.sentence,
+        sentence=best.reason.text,
+        reasons=[best.reason],
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from assay.plan import SENTINEL, Plan
-from assay.reasons import Reason
+from assay.reasons import Code, Reason
 from assay.stats import warnings
 from assay.stats.contrast import Contrast
 from assay.stats.rule import Strength
 from assay.stats.slow_runs import stability
 from assay.stats.stationarity import steadiness
-from assay.stats.warnings import Code, StatWarning
 from assay.verdict.observations import Block, observations, orders, table
 from assay.verdict.rows import ContrastRow, Row
 from assay.verdict.validity import witness
@@ -21,10 +20,10 @@ def study_warnings(
     plan: Plan,
     blocks: Sequence[Block],
     values: Mapping[tuple[str, str], Sequence[tuple[int, float]]],
-) -> list[StatWarning]:
-    """Stand-ins, and what the runs themselves show to be doubtful; none changes a verdict."""
+) -> list[Reason]:
+    """Stand-ins, and what the runs themselves warn of; none changes a verdict."""
     found = [
-        StatWarning(Code.STAND_IN, f"case {case.name} ran on a stand-in: {case.stand_in}")
+        Reason.of(Code.STAND_IN, case=case.name, stand_in=case.stand_in)
         for case in plan.cases
         if case.stand_in
     ]
@@ -46,17 +45,16 @@ def study_warnings(
     return found + _closed_loop(plan, blocks)
 
 
-def _together(found: Mapping[str, StatWarning | None]) -> list[StatWarning]:
+def _together(found: Mapping[str, Reason | None]) -> list[Reason]:
     """One warning about several contrasts: the first in full, the others by name."""
     there = {name: warning for name, warning in found.items() if warning is not None}
     if not there:
         return []
     first, *others = there
-    same = f" The same of {', '.join(others)}." if others else ""
-    return [StatWarning(there[first].code, there[first].text + same)]
+    return [there[first].having(others=tuple(others)) if others else there[first]]
 
 
-def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[StatWarning]:
+def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
     """A latency without a schedule of intended sends says what waited, not who would have."""
     if not plan.primary.startswith("latency_"):
         return []
@@ -66,11 +64,7 @@ def _closed_loop(plan: Plan, blocks: Sequence[Block]) -> list[StatWarning]:
     ]
     if not closed:
         return []
-    text = (
-        "latencies come from a closed loop: a slow server was asked less often, so its tail looks "
-        "better than its users would find it; compare them at a fixed rate"
-    )
-    return [StatWarning(Code.CLOSED_LOOP, text)]
+    return [Reason.of(Code.CLOSED_LOOP)]
 
 
 def not_steady(

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from assay.plan import Plan
 from assay.stats.rule import Strength, Word
 from assay.stats.voids import void_warning
-from assay.stats.warnings import Code, StatWarning
 from assay.verdict.contrast_ruling import Ruling
 from assay.verdict.rows import SUITE, Absentee, PlannedSize, Verdicts
 
@@ -56,8 +55,9 @@ def summarise(
     made = Counter(arm for arm, _ in statuses)
     warning = void_warning({arm: voids.get(arm, 0) for arm in made}, made, plan.constants)
     warned = [*ruling.warnings, *([warning] if warning is not None else [])]
-    if plan.pilot is not None and plan.pilot.doubt:
-        warned.append(StatWarning(Code.PILOT_UNSETTLED, plan.pilot.doubt))
+    if plan.pilot is not None and plan.pilot.warning is not None:
+        warned.append(plan.pilot.warning)
+    sized = None if size is None else size.reason(ruling.block_s or None)
     return Verdicts(
         study=plan.study,
         primary=plan.primary,
@@ -69,13 +69,14 @@ def summarise(
         stand_ins=[c.stand_in for c in plan.cases if c.stand_in],
         absent=[Absentee(**a.model_dump()) for a in plan.absent],
         planned=None
-        if size is None
+        if size is None or sized is None
         else PlannedSize(
             blocks=size.blocks,
             capped=size.capped,
             noise=size.worst,
             visible=size.visible,
-            sentence=size.sentence(ruling.block_s or None),
+            sentence=sized.text,
+            reasons=[sized],
         ),
         extensions=extensions,
         verdicts=ruling.rows,
@@ -86,5 +87,5 @@ def summarise(
         stopped=stopped,
         told_apart=ruling.told_apart,
         warnings=[found.text for found in warned],
-        warning_codes=[str(found.code) for found in warned],
+        warning_reasons=warned,
     )

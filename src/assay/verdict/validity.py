@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from assay.plan import Plan
-from assay.reasons import Reason
-from assay.reasons.sentences import Code
+from assay.reasons import Code, Reason
 from assay.stats.contrast import Contrast
 from assay.stats.latency import too_few
 from assay.verdict.observations import Block, observations

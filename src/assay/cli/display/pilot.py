@@ -18,7 +18,7 @@ def pilot_sentence(found: PlannedPilot) -> str:
     said = ", ".join(chosen[name] for name in ("warmup", "window") if name in found.chosen)
     steady = f"stationary after {format_duration(found.last_cut_s)} at the latest"
     sentence = f"pilot of {found.runs} runs: {steady}; {said}"
-    return f"{sentence}; {found.doubt}" if found.doubt else sentence
+    return f"{sentence}; {found.warning.text}" if found.warning else sentence
 
 
 def pilot_lines(found: PlannedPilot) -> list[Line]:
@@ -33,8 +33,8 @@ def pilot_lines(found: PlannedPilot) -> list[Line]:
     ]
     for case in found.cases:
         lines += [Line(""), *_case(case, found)]
-    if found.doubt:
-        lines += [Line(""), Line(f"warning: {found.doubt}", "yellow")]
+    if found.warning:
+        lines += [Line(""), Line(f"warning: {found.warning.text}", "yellow")]
     times = {"warmup": found.warmup_s, "window": found.window_s}
     lines.append(Line(""))
     return lines + [Line(f'{name} = "{_written(seconds)}"') for name, seconds in times.items()]

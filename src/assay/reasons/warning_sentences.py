@@ -1,0 +1,164 @@
+"""The sentences of warnings: what a set of runs shows about itself; none changes a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.core.units import format_duration, percent
+from assay.reasons.code import Code
+
+
+def _blocks_dropped(
+    arm: str, baseline: str, dropped: int, blocks: int, shown: tuple[str, ...]
+) -> str:
+    names = ", ".join(shown) + (", ..." if dropped > len(shown) else "")
+    return f"{arm}: {dropped} of {blocks} blocks lack it or {baseline} and do not count ({names})"
+
+
+def _order_unknown(pairs: str) -> str:
+    """`pairs`: runs were paired by their "position", or by the "block" they name."""
+    if pairs == "position":
+        return (
+            "the runs name no blocks, so the first run of every arm was paired with the first "
+            "of the others, the second with the second, and so on; the verdicts hold if the "
+            "runs of a pair were done close together and in random order, and are worthless "
+            "if all runs of one arm came before those of the next"
+        )
+    return (
+        "the rows do not say in which order the runs happened; the verdicts hold if it "
+        "was random inside every block"
+    )
+
+
+def _odds(one_in: int | None) -> str:
+    """`one_in`: how often a random order does that; None where it is too rare to be told."""
+    return (
+        "" if one_in is None else f" A random order does that by chance once in {one_in} studies."
+    )
+
+
+def _order_fixed(one_in: int | None = None) -> str:
+    return (
+        "every block ran the arms in the same order, so whatever favours a slot favours "
+        "an arm; this cannot be repaired afterwards, only by runs in a random order."
+        f"{_odds(one_in)}"
+    )
+
+
+def _order_mirrored(one_in: int | None = None) -> str:
+    return (
+        "the order mirrors from block to block (ABBA), so periodic disturbances count "
+        f"for an arm; this cannot be repaired afterwards, only by a random order.{_odds(one_in)}"
+    )
+
+
+def _slot_effect(spread: float) -> str:
+    return (
+        f"the place inside a block matters: slots differ by about {percent(spread)}. "
+        "A random order keeps the verdict valid; a better reset between runs would make it "
+        "cheaper."
+    )
+
+
+def _carry_over(
+    baseline: str, after: str, change: float, against: str, other: str, runs: int
+) -> str:
+    """`change`: of the baseline's runs after `after`, a fraction; `against`: those that ran
+    "first", those after the one "arm" `other`, or those after all "others"."""
+    slower = change < 0
+    than = {"first": "when it ran first", "arm": f"right after {other}"}
+    or_else = {
+        "first": " With two arms this may also be an effect of the slot.",
+        "arm": f" It may be {other} that does the opposite.",
+    }
+    return (
+        f"{baseline} ran about {percent(abs(change))} {'slower' if slower else 'faster'} right "
+        f"after {after} than {than.get(against, 'right after the other arms')}: a run depends on "
+        f"the run before it. If {after} does that to whatever follows it, {after} looks "
+        f"{'better' if slower else 'worse'} by about 1/{runs} of it; a random order does not mend "
+        f"that, only a better reset between runs.{or_else.get(against, '')}"
+    )
+
+
+def _same(others: tuple[str, ...]) -> str:
+    return f" The same of {', '.join(others)}." if others else ""
+
+
+def _serial_correlation(name: str, correlation: float, others: tuple[str, ...] = ()) -> str:
+    return (
+        f"{name}: the effect in one block resembles that in the next (correlation "
+        f"{correlation:.2f}), so something slower than a block acts on one arm only.{_same(others)}"
+    )
+
+
+def _coarse_metric(name: str, tied: int, blocks: int, others: tuple[str, ...] = ()) -> str:
+    return (
+        f"{name}: {tied} of {blocks} blocks tie with another or show no change at all; the metric "
+        f"is rounded too coarsely for its effect.{_same(others)}"
+    )
+
+
+def _voids_depend(
+    arm: str, voids: int, runs: int, other_voids: int, other_runs: int, p: float
+) -> str:
+    return (
+        f"{voids} of {runs} runs of {arm} were void, {other_voids} of {other_runs} of the other "
+        f"arms' (Fisher p = {p:.2g}): a rule that voids runs may depend on the arm, and the "
+        "runs that count may be the lucky ones; read the reasons of the void runs, and give the "
+        "machine more room before trusting the verdict."
+    )
+
+
+def _fixed_sample() -> str:
+    return (
+        "tested once, as a number of blocks fixed beforehand; adding blocks and testing "
+        "again until the answer pleases is wrong far more often than alpha: give the "
+        "planned number of blocks if you look on the way"
+    )
+
+
+def _order_grouped() -> str:
+    return (
+        "the arms ran one after the other (AAABBB), so drift of the machine looks like an "
+        "effect; this order cannot be repaired afterwards, and more runs make it worse."
+    )
+
+
+def _closed_loop() -> str:
+    return (
+        "latencies come from a closed loop: a slow server was asked less often, so its tail looks "
+        "better than its users would find it; compare them at a fixed rate"
+    )
+
+
+def _pilot_unsettled(arms: tuple[str, ...], length_s: float) -> str:
+    return (
+        f"{', '.join(arms)} still changed after {format_duration(length_s)}, "
+        "the longest runs that the pilot could afford: the warm-up may be too short, and "
+        "a larger budget would tell"
+    )
+
+
+WARNINGS: dict[Code, Callable[..., str]] = {
+    Code.FIXED_SAMPLE: _fixed_sample,
+    Code.UNFINISHED: lambda blocks, planned: (
+        f"{blocks} of {planned} planned blocks are in; undecided arms may still be decided"
+    ),
+    Code.BEYOND_PLAN: lambda beyond, blocks, planned: (
+        f"{beyond} of {blocks} blocks came after the {planned} planned and were not used"
+    ),
+    Code.BLOCKS_DROPPED: _blocks_dropped,
+    Code.ORDER_UNKNOWN: _order_unknown,
+    Code.ORDER_GROUPED: _order_grouped,
+    Code.ORDER_FIXED: _order_fixed,
+    Code.ORDER_MIRRORED: _order_mirrored,
+    Code.SLOT_EFFECT: _slot_effect,
+    Code.SERIAL_CORRELATION: _serial_correlation,
+    Code.COARSE_METRIC: _coarse_metric,
+    Code.CARRY_OVER: _carry_over,
+    Code.VOIDS_DEPEND: _voids_depend,
+    Code.STAND_IN: lambda case, stand_in: f"case {case} ran on a stand-in: {stand_in}",
+    Code.CLOSED_LOOP: _closed_loop,
+    Code.PILOT_UNSETTLED: _pilot_unsettled,
+}
+"""Code -> its sentence."""
