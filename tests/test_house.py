@@ -41,6 +41,10 @@ ORDER = (
 )
 """docs/house.md: each may import those before it. The ground floor stands first."""
 
+INNER_ORDER = {"report": {"words": (), "terminal": ("words",), "html": ("words",)}}
+"""By package, by part of it: the other parts that it may import. A package's own `__init__` may
+import every part."""
+
 FUNCTION_LINES = 70
 FILE_LINES = 600
 
@@ -76,6 +80,42 @@ def test_a_folder_imports_only_from_those_above_it(path: Path) -> None:
     mine = place(path)
     for name in imported(path):
         assert ORDER.index(name) <= mine, f"{path.relative_to(ROOT)} imports {name}"
+
+
+def parts_imported(path: Path, package: str) -> set[str]:
+    """The parts of one package of Assay that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        split = [n.split(".") for n in names]
+        found |= {n[2] for n in split if n[:2] == ["assay", package] and len(n) > 2}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("package", "part"), [(p, part) for p, parts in INNER_ORDER.items() for part in parts]
+)
+def test_a_part_of_a_package_imports_only_the_parts_it_may(package: str, part: str) -> None:
+    """Words are made once; what prints them and what makes pages of them know nothing of each
+    other."""
+    folder = PACKAGE / package
+    known = {p.name for p in folder.iterdir() if (p / "__init__.py").exists()}
+    assert known == INNER_ORDER[package].keys()
+    assert {p.name for p in folder.glob("*.py")} == {"__init__.py"}
+    for path in sorted((folder / part).rglob("*.py")):
+        others = parts_imported(path, package) - {part}
+        assert others <= set(INNER_ORDER[package][part]), f"{path.relative_to(ROOT)}: {others}"
+
+
+def test_the_check_of_parts_would_see_a_wrong_import(tmp_path: Path) -> None:
+    """However it is written, through the package's own names too."""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from assay.report import html, Line\nimport assay.report.terminal.best\n")
+    assert parts_imported(wrong, "report") == {"html", "Line", "terminal"}
 
 
 def test_the_import_check_would_see_a_wrong_import(tmp_path: Path) -> None:

@@ -29,6 +29,6 @@ def test_a_wheel_holds_the_binary_the_studies_and_the_report(tmp_path: Path) -> 
     for claim in shipped_claims():
         assert f"assay/library/claims/{claim}.toml" in names
     assert "assay/library/prices/mariadb-arm.toml" in names
-    assert "assay/report/vendor/plot.js" in names
-    assert any(n.startswith("assay/report/templates/") for n in names)
+    assert "assay/report/html/vendor/plot.js" in names
+    assert any(n.startswith("assay/report/html/templates/") for n in names)
     assert any(n.endswith("licenses/LICENSE") for n in names)

@@ -80,9 +80,9 @@ def _strings(tree: ast.Module, *, helps: bool) -> Iterator[str]:
 
 def templates() -> Iterator[tuple[Path, str]]:
     """Pages without their tags, scripts by their strings that have a space."""
-    for path in sorted((PACKAGE / "report" / "templates").rglob("*.html")):
+    for path in sorted((PACKAGE / "report" / "html" / "templates").rglob("*.html")):
         yield path, re.sub(r"\{[{%#].*?[}%#]\}|<[^>]*>", " ", path.read_text(), flags=re.S)
-    for path in sorted((PACKAGE / "report" / "templates").rglob("*.js")):
+    for path in sorted((PACKAGE / "report" / "html" / "templates").rglob("*.js")):
         code = re.sub(r"/\*.*?\*/|//.*", "", path.read_text(), flags=re.S)
         yield path, "\n".join(re.findall(r"[\"`']([^\"`'\n]* [^\"`'\n]*)[\"`']", code))
 

@@ -16,7 +16,7 @@ from assay.host import host_facts
 from assay.plan import PlannedProfile
 from assay.record import Bundle, differences
 from assay.report import verdict_lines
-from assay.report.html import report_html
+from assay.report.html.page import report_html
 from assay.study import arms, read
 from assay.targets import TARGETS
 from fakes import STUDY, FakeTarget, run_fake

@@ -13,7 +13,7 @@ from assay.explain import Everything, Explanation, explain
 from assay.explain.headroom import share_of
 from assay.record import Bundle, counted_blocks, replayed
 from assay.report import verdict_lines
-from assay.report.explained import cause
+from assay.report.words.explained import cause
 from fakes import FakeTarget, moving, run_fake, throttled
 
 

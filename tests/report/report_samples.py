@@ -19,7 +19,7 @@ from design_samples import COMPARE, DESIGNS, designed, scaling
 from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, effect, made
 
 from assay.record import Bundle
-from assay.report.html import report_html
+from assay.report.html.page import report_html
 from assay.targets import Measured
 from fakes import FACTS, FakeTarget, histogram, throttled
 

@@ -10,8 +10,9 @@ from report_samples import Made
 
 from assay.reasons import Code, Reason
 from assay.record import Bundle
-from assay.report.answer import answer, as_measured, by_how_much, listed, moves
-from assay.report.view import view
+from assay.report.html.view import view
+from assay.report.words.answer import answer, by_how_much, moves
+from assay.report.words.wording import as_measured, listed
 from assay.verdict.rows import Row, Verdicts
 
 

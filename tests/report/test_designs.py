@@ -14,10 +14,11 @@ from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, made
 
 from assay.record import Bundle
 from assay.report import verdict_lines
-from assay.report.answer import answer
-from assay.report.html import report_html
-from assay.report.scaling import _between, bounded
-from assay.report.view import view
+from assay.report.html.page import report_html
+from assay.report.html.scaling import _between
+from assay.report.html.view import view
+from assay.report.words.answer import answer
+from assay.report.words.scaling import bounded
 from assay.verdict.rows import Bounded
 
 

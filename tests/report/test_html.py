@@ -12,8 +12,8 @@ import pytest
 from dom import parsed
 from report_samples import EVIL, SAMPLES, Made
 
-from assay.report.html import embedded, report_html, sentence, typeset
-from assay.report.view import charts, view
+from assay.report.html.page import embedded, report_html, sentence, typeset
+from assay.report.html.view import charts, view
 from assay.study import read
 from fakes import STUDY, FakeTarget, run_fake
 
@@ -35,7 +35,7 @@ def test_a_report_loads_nothing(samples: Made, name: str) -> None:
     assert parsed(html).loads == []
     assert "default-src 'none'" in html
     assert "@import" not in html
-    assert "url(" not in (ROOT / "src/assay/report/templates/report.css").read_text()
+    assert "url(" not in (ROOT / "src/assay/report/html/templates/report.css").read_text()
 
 
 def test_a_report_is_small(samples: Made) -> None:

@@ -9,7 +9,7 @@ from browser import Browser, framed
 from dom import Page, parsed
 from report_samples import SAMPLES, Made
 
-from assay.report.view import CHARTS, view
+from assay.report.html.view import CHARTS, view
 
 
 @pytest.fixture(scope="session")

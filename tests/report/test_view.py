@@ -10,12 +10,13 @@ from hdrh.histogram import HdrHistogram
 from report_samples import PLAIN, Made, failing, made
 
 from assay.core.errors import AlteredError
+from assay.core.histograms import merge
 from assay.plan.plan import PlannedCounters
-from assay.record import Bundle
-from assay.report import particulars
-from assay.report.latency import BEYOND, merge, quantiles
-from assay.report.samples import axis_scale, statuses
-from assay.report.view import banners, view
+from assay.record import Bundle, statuses
+from assay.report.html.latency import BEYOND, quantiles
+from assay.report.html.samples import axis_scale
+from assay.report.html.view import banners, view
+from assay.report.words import particulars
 from fakes import FakeTarget, histogram
 
 # verdict rows and effects

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from assay.core.errors import AssayError, ExitCode
-from assay.report.line import Line
+from assay.report.words.line import Line
 
 if (
     TYPE_CHECKING

@@ -8,7 +8,8 @@ from assay.claims import audit
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json, tell_tables
 from assay.core.errors import ExitCode
 from assay.report import Line
-from assay.report.audited import audit_tables, counted
+from assay.report.terminal.audited import audit_tables
+from assay.report.words.audited import counted
 
 
 @guarded

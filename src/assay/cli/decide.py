@@ -12,7 +12,7 @@ from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.cli.display.waiting import Waiting
 from assay.core.errors import DataError, ExitCode
 from assay.core.metrics import Better
-from assay.report.decided import decision_lines, warning_lines
+from assay.report.terminal.decided import decision_lines, warning_lines
 from assay.stats import Decision, decide
 from assay.stats.defaults import BASELINE, default_baseline
 from assay.stats.defaults import directions as directions_of

@@ -13,7 +13,7 @@ from assay.explain import Everything, explain
 from assay.explain.study_explanation import everything
 from assay.record import Bundle
 from assay.report import profile_lines
-from assay.report.explained import explanation_lines
+from assay.report.terminal.explained import explanation_lines
 
 
 @guarded

@@ -14,7 +14,7 @@ from assay.core.errors import ExitCode, MissingError
 from assay.counters import GROUPS, asked, callgrind, probe, profilable
 from assay.host import host_facts, limits
 from assay.report import Line
-from assay.report.unprofiled import absent_lines
+from assay.report.words.unprofiled import absent_lines
 
 
 @guarded

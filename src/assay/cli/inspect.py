@@ -11,7 +11,7 @@ from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.core.errors import ExitCode, InputError
 from assay.readiness import Inspection, Machine, as_json, inspect, machine_from, saved_machine
 from assay.readiness import baseline as baselines
-from assay.report.inspection import finding_pages, inspection_lines
+from assay.report.terminal.inspection import finding_pages, inspection_lines
 
 PATHS_ARGUMENT = typer.Argument(
     ..., help="ELF files, static libraries, folders, source trees, .deb, .rpm, .whl, tar archives."
@@ -107,7 +107,7 @@ def _write(
         log = sarif_log(found, version("assay"), baseline)
         texts[sarif] = json_.dumps(log, indent=1) + "\n"
     if html is not None:
-        from assay.report.inspection_html import inspection_html
+        from assay.report.html.inspection import inspection_html
 
         texts[html] = inspection_html(found, title)
     for path, text in texts.items():

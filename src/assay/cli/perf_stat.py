@@ -11,7 +11,7 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, InputError
 from assay.core.parameters import nearest
 from assay.counters import Model, model_here, models, recording
-from assay.report.counted import recording_lines
+from assay.report.terminal.counted import recording_lines
 
 
 @guarded

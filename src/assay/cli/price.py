@@ -10,7 +10,7 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode
 from assay.price import find_price, of_arms, of_bundles, prices, worth
 from assay.record import Bundle
-from assay.report.priced import worth_lines
+from assay.report.terminal.priced import worth_lines
 
 
 @guarded

@@ -10,7 +10,7 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode
 from assay.record import Bundle
 from assay.report import Line
-from assay.report.html import report_html
+from assay.report.html.page import report_html
 
 
 @guarded

@@ -19,7 +19,7 @@ from assay.explain import explain
 from assay.host import host_facts, limits
 from assay.record import Bundle
 from assay.report import profile_lines, verdict_lines
-from assay.report.html import report_html
+from assay.report.html.page import report_html
 from assay.study import locate, read
 
 SET_OPTION = typer.Option(

@@ -7,10 +7,10 @@ from typing import Any
 
 from assay.bench.guard import client_limits
 from assay.core.errors import RunError
+from assay.core.histograms import merge
 from assay.core.units import format_quantity
 from assay.native import Health, Ready, RunResult, WindowInterval
-from assay.report.latency import merge
-from assay.report.line import Line
+from assay.report.words.line import Line
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 

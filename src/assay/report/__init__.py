@@ -1,21 +1,23 @@
-"""What people look at: lines of text, and the HTML report."""
+"""What people look at: `words` makes sentences, `terminal` prints them, `html` makes pages."""
 
 from typing import TYPE_CHECKING
 
 from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from assay.report.line import Line
-    from assay.report.profiled import profile_lines
-    from assay.report.sysmon import sysmon_lines
-    from assay.report.text import verdict_lines
+    from assay.report.terminal.profiled import profile_lines
+    from assay.report.terminal.sysmon import sysmon_lines
+    from assay.report.terminal.verdicts import verdict_lines
+    from assay.report.words.line import Line
 
 __getattr__, __dir__ = lazily(
     __name__,
-    line="Line",
-    profiled="profile_lines",
-    sysmon="sysmon_lines",
-    text="verdict_lines",
+    **{
+        "words.line": "Line",
+        "terminal.profiled": "profile_lines",
+        "terminal.sysmon": "sysmon_lines",
+        "terminal.verdicts": "verdict_lines",
+    },
 )
 
 __all__ = [

@@ -19,8 +19,8 @@ from assay.core.metrics import metric
 from assay.core.units import format_duration, format_quantity
 from assay.plan import Plan, PlannedPilot
 from assay.record import Replay, RunRecord, Step
-from assay.report.text import STYLES, interval, label, uncounted_lines
-from assay.report.wording import estimate
+from assay.report.terminal.verdicts import uncounted_lines
+from assay.report.words.wording import STYLES, estimate, interval, label
 
 
 def remaining_s(replay: Replay) -> float:

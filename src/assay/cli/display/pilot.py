@@ -6,7 +6,7 @@ import math
 
 from assay.core.units import format_duration, format_percent
 from assay.plan import PilotedCase, PlannedPilot
-from assay.report.text import Line
+from assay.report import Line
 
 AFTER = "stationary after"
 

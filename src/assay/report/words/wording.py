@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from assay.core.metrics import metric
 from assay.core.units import format_percent
-from assay.plan import SENTINEL
+from assay.plan import SENTINEL, Plan
 from assay.reasons import Code
 from assay.verdict.rows import Row
 
@@ -73,6 +73,15 @@ def label(row: Row) -> str:
         "sentinel": " (self-check)",
     }
     return short(row) + kinds.get(kind_of(row), "")
+
+
+def changed_factors(plan: Plan, row: Row) -> set[str]:
+    """The factors whose levels differ between what a row compares."""
+    levels = {a.name: a.levels for a in plan.arms}
+    if not is_arm(row) or row.contrast.against not in levels:
+        return {part.partition("=")[0] for part in row.contrast.of.split(":")}
+    mine, other = levels[row.arm], levels[row.contrast.against]
+    return {f for f, level in mine.items() if other.get(f) != level}
 
 
 # how large it is

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay.plan import Plan
 from assay.reasons import Code, worded
-from assay.report.wording import codes, is_lead, kind_of, listed
+from assay.report.words.wording import codes, is_lead, kind_of, listed
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 

@@ -19,14 +19,12 @@ from assay.explain import explanations
 from assay.plan import Plan
 from assay.reasons import Code
 from assay.record import Bundle, RunRecord, counting, replayed, statuses, verdicts_of
-from assay.report import particulars
-from assay.report.answer import answer
-from assay.report.best import best_view
-from assay.report.explained import causes_view
-from assay.report.latency import latency_groups
-from assay.report.profiled import profile_view
-from assay.report.rows import forest, heading, leads, slow_rows, verdict_groups
-from assay.report.samples import (
+from assay.report.html.best import best_view
+from assay.report.html.causes import causes_view
+from assay.report.html.latency import latency_groups
+from assay.report.html.profiled import profile_view
+from assay.report.html.rows import forest, heading, leads, slow_rows, verdict_groups
+from assay.report.html.samples import (
     cpu_groups,
     metric_medians,
     not_counted,
@@ -34,8 +32,10 @@ from assay.report.samples import (
     tally,
     witnesses,
 )
-from assay.report.scaling import scaling_view
-from assay.report.screen import screen_view
+from assay.report.html.scaling import scaling_view
+from assay.report.html.screen import screen_view
+from assay.report.words import particulars
+from assay.report.words.answer import answer
 from assay.verdict.rows import Verdicts
 
 View = dict[str, Any]

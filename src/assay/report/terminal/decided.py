@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from rich.cells import cell_len
 
-from assay.report.line import Line
-from assay.report.wording import STYLES
+from assay.report.words.line import Line
+from assay.report.words.wording import STYLES
 from assay.stats import Decision, Verdict
 
 HEAD = ("arm", "median", "change, + is better", "estimate", "verdict", "blocks")

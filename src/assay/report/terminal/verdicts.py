@@ -14,14 +14,14 @@ from assay.core.metrics import metric
 from assay.core.units import percent
 from assay.explain import Explanation
 from assay.plan import Plan
-from assay.report.best import NAMES_SHOWN, best_lines, few, standing
-from assay.report.explained import cause, holds
-from assay.report.line import Line
-from assay.report.particulars import extension_text
-from assay.report.rows import changed_factors
-from assay.report.scaling import scaling_lines
-from assay.report.screen import screen_lines
-from assay.report.sections import (
+from assay.report.terminal.best import best_lines
+from assay.report.terminal.scaling import scaling_lines
+from assay.report.terminal.screen import screen_lines
+from assay.report.words.best import NAMES_SHOWN, few, standing
+from assay.report.words.explained import cause, holds
+from assay.report.words.line import Line
+from assay.report.words.particulars import extension_text
+from assay.report.words.sections import (
     Section,
     flips,
     is_plain,
@@ -32,20 +32,18 @@ from assay.report.sections import (
     sections,
     slow_runs,
 )
-from assay.report.unprofiled import unprofiled_lines
-from assay.report.wording import (
+from assay.report.words.unprofiled import unprofiled_lines
+from assay.report.words.wording import (
     STYLES,
     as_measured,
+    changed_factors,
     estimate,
     interval,
     is_arm,
-    label,
     reading,
     short,
 )
 from assay.verdict.rows import SUITE, Row, Verdicts
-
-__all__ = ["STYLES", "Line", "interval", "label", "verdict_lines"]
 
 MANY = 4
 """Verdicts on arms beyond which dose and evidence have no lines of their own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.plan import Plan
-from assay.report.line import Line
+from assay.report.words.line import Line
 
 
 def unprofiled_lines(plan: Plan) -> list[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.core.units import format_percent
 from assay.counters import DerivedFigure, Recording
-from assay.report.line import Line
+from assay.report.words.line import Line
 
 NO_TABLE = "no table of this processor: figures of page walks need one (--model)"
 

@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.readiness import Inspection, ReadinessFinding, Report
-from assay.report.html import environment, own
-from assay.report.inspection import WORDS, image_lines
+from assay.report.html.page import environment, own
+from assay.report.words.inspection import WORDS, image_lines
 
 WORDS_OF_SEVERITY = {"S1": "hurts", "S2": "undecided", "S3": "no-difference", "I": "soft"}
 

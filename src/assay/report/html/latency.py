@@ -3,21 +3,17 @@
 The axis of the chart is log10(1 / (1 - q)): every step to the right is another nine, so the tail
 gets the room that it costs. A quantile is shown while at least `BEYOND` operations lie above it;
 past that it would be the story of single operations. The largest value is told in the table.
-
-Source: HdrHistogram V2 encoding, decoded and added by the `hdrh` package.
 """
 
 from __future__ import annotations
 
-import binascii
 import math
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 
+from assay.core.histograms import merge
 from assay.core.units import format_quantity
 from assay.plan import Plan
 from assay.record import RunRecord
@@ -25,16 +21,6 @@ from assay.record import RunRecord
 BEYOND = 10
 STEPS_PER_NINE = 12
 TABLE = (0.5, 0.9, 0.99, 0.999, 0.9999)
-
-_UNREADABLE = (
-    TypeError,
-    ValueError,
-    IndexError,
-    binascii.Error,
-    zlib.error,
-    HdrCookieException,
-    HdrLengthException,
-)
 
 
 def latency_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
@@ -55,25 +41,6 @@ def latency_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]
             drawn = any(a["points"] for a in arms)
             groups.append({"case": case.name, "arms": arms, "drawn": drawn})
     return groups
-
-
-def merge(encoded: Sequence[str]) -> tuple[HdrHistogram | None, int]:
-    """One histogram of all, and how many could not be read.
-
-    Histograms grow with what they hold, so the widest takes in the others.
-    """
-    decoded, unreadable = [], 0
-    for text in encoded:
-        try:
-            decoded.append(HdrHistogram.decode(text))
-        except _UNREADABLE:
-            unreadable += 1
-    if not decoded:
-        return None, unreadable
-    widest, *others = sorted(decoded, key=lambda h: -h.highest_trackable_value)
-    for other in others:
-        widest.add(other)
-    return widest, unreadable
 
 
 def quantiles(histogram: HdrHistogram) -> list[tuple[float, float]]:

@@ -6,17 +6,12 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from assay.readiness import Inspection, ReadinessFinding, Report
-from assay.readiness.census import Image
-from assay.report.line import Line
+from assay.report.words.inspection import WORDS, image_lines
+from assay.report.words.line import Line
 
 STYLES = {"S1": "red", "S2": "yellow", "S3": "", "I": "dim"}
+
 SHOWN_OF_A_RULE = 6
-WORDS = {
-    "S1": "silently wrong or unreachable",
-    "S2": "likely measurable under contention",
-    "S3": "advice",
-    "I": "a fact",
-}
 
 
 def inspection_lines(found: Inspection, facts: bool = True) -> Iterator[Line]:
@@ -44,27 +39,6 @@ def _file(report: Report, facts: bool) -> Iterator[Line]:
         yield from _rule(list(group))
     if report.image is not None and not shown:
         yield Line("  nothing found")
-
-
-def image_lines(image: Image) -> list[str]:
-    """What kind of file it is, how much of it was understood, and what was counted."""
-    about = [image.arch, image.kind]
-    about += ["stripped"] if image.stripped else []
-    about += [image.language] if image.language else []
-    if image.coverage:
-        covered = 100 * float(image.coverage.get("covered", 0))
-        about.append(
-            f"{int(image.coverage.get('text_bytes', 0)):,} bytes of code, {covered:.1f} % covered "
-            f"by {image.coverage.get('by', 'none')}"
-        )
-    counted = [f"{name} {count:,}" for name, count in image.counts.items() if count]
-    lines = [", ".join(about), "  ".join(counted) or "nothing counted"]
-    if any(image.unverified.values()):
-        doubtful = "  ".join(f"{n} {c:,}" for n, c in image.unverified.items() if c)
-        lines.append(f"outside known functions, perhaps data: {doubtful}")
-    for kind, count in (image.facts.get("cut") or {}).items():
-        lines.append(f"{count:,} places of the kind {kind}, of which not all are judged")
-    return lines
 
 
 def _rule(found: list[ReadinessFinding]) -> Iterator[Line]:

@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.record import Bundle
-from assay.report.view import charts, view
+from assay.report.html.view import charts, view
 
 SCRIPTS = ("charts-kit", "charts", "charts-designs", "charts-draw")
 """The page's own scripts, in the order in which they build on each other."""
@@ -67,7 +67,7 @@ def breakable(name: str) -> Markup:
 def environment() -> Environment:
     """Where the templates of pages are made: everything they are given is escaped."""
     made = Environment(
-        loader=PackageLoader("assay.report"),
+        loader=PackageLoader("assay.report.html"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -80,4 +80,4 @@ def environment() -> Environment:
 @cache
 def own(name: str) -> str:
     """A file of this package's, as text."""
-    return (resources.files("assay.report") / name).read_text("utf-8")
+    return (resources.files("assay.report.html") / name).read_text("utf-8")

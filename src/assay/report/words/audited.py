@@ -1,4 +1,4 @@
-"""The audit for people: a table for each source, in the terminal and as a page of docs."""
+"""The audit in words: counts, and the page of docs/ with every statement."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from rich.table import Table
-from rich.text import Text
-
 from assay.claims import Audited, Result
-
-STYLES = {
-    Result.FOLLOWS: "green",
-    Result.NOT: "red",
-    Result.WRONG_KIND: "red",
-    Result.UNCHECKED: "yellow",
-}
 
 
 def counted(rows: Sequence[Audited]) -> str:
@@ -44,48 +34,6 @@ def _as_said(result: Result, count: int) -> str:
 def by_claim(rows: Iterable[Audited]) -> list[list[Audited]]:
     """The rows of each claim."""
     return [list(group) for _, group in groupby(rows, key=lambda r: r.claim)]
-
-
-def audit_tables(rows: Sequence[Audited], *, doubtful: bool = False) -> list[Table]:
-    """One table for each claim; with `doubtful` only what the evidence contradicts."""
-    tables = []
-    for group in by_claim(rows):
-        shown = [r for r in group if r.is_doubtful or not doubtful]
-        if shown:
-            tables.append(_table(group, shown))
-    return tables
-
-
-def _table(group: list[Audited], shown: list[Audited]) -> Table:
-    table = Table(
-        title=Text(f"{group[0].claim}  {counted(group)}", style="bold"),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-        header_style="dim",
-    )
-    table.add_column("result", no_wrap=True)
-    table.add_column("statement", ratio=3, overflow="fold")
-    table.add_column("stated", max_width=24)
-    table.add_column("recomputed", max_width=24)
-    table.add_column("place", max_width=28)
-    table.add_column("why", ratio=3, overflow="fold")
-    designs = dict.fromkeys(r.design for r in shown if r.design)
-    if designs:
-        table.caption = Text("\n".join(f"design: {d}" for d in designs), style="dim")
-        table.caption_justify = "left"
-    for row in shown:
-        cells = (
-            Text(str(row.result), style=STYLES[row.result]),
-            Text(row.statement),
-            Text(row.stated),
-            Text(row.recomputed_text()),
-            Text(row.place, style="dim"),
-            Text("" if row.result is Result.FOLLOWS else row.reason),
-        )
-        table.add_row(*cells)
-    return table
 
 
 INTRODUCTION = """\

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.core.units import format_percent
 from assay.price import Bounds, Worth
-from assay.report.line import Line
+from assay.report.words.line import Line
 
 
 def worth_lines(title: str, found: Worth) -> Iterator[Line]:

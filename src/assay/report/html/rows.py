@@ -14,7 +14,7 @@ from typing import Any
 from assay.core.metrics import metric
 from assay.core.terms import EFFORTS
 from assay.plan import Plan
-from assay.report.sections import (
+from assay.report.words.sections import (
     Section,
     other_leads,
     own_reason,
@@ -22,7 +22,16 @@ from assay.report.sections import (
     sections,
     slow_runs,
 )
-from assay.report.wording import as_measured, estimate, interval, is_arm, label, reading, short
+from assay.report.words.wording import (
+    as_measured,
+    changed_factors,
+    estimate,
+    interval,
+    is_arm,
+    label,
+    reading,
+    short,
+)
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 LOGARITHMIC_ABOVE = 1.0
@@ -111,15 +120,6 @@ def _evidence(plan: Plan, row: Row) -> list[str]:
     """What the witnesses saw, the factors that the row changes first."""
     changed = changed_factors(plan, row)
     return sorted(row.witness.evidence, key=lambda e: e.split(":")[0] not in changed)
-
-
-def changed_factors(plan: Plan, row: Row) -> set[str]:
-    """The factors whose levels differ between what a row compares."""
-    levels = {a.name: a.levels for a in plan.arms}
-    if not is_arm(row) or row.contrast.against not in levels:
-        return {part.partition("=")[0] for part in row.contrast.of.split(":")}
-    mine, other = levels[row.arm], levels[row.contrast.against]
-    return {f for f, level in mine.items() if other.get(f) != level}
 
 
 def forest(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from assay.core.units import format_duration
 from assay.plan import Plan
 from assay.record import RunRecord
-from assay.report.line import Line
+from assay.report.words.line import Line
 
 LOCK_CLASSES = {
     "data_cache": "Default data cache",

@@ -1,4 +1,4 @@
-"""Why a verdict is what it is, in words: one line beside it, and the whole for `assay explain`.
+"""Why a verdict is what it is, in words: the cause in one line, and all parts of it.
 
 Effects stand as measured: a wait that fell is told as less, whatever is better.
 """
@@ -6,17 +6,15 @@ Effects stand as measured: a wait that fell is told as less, whatever is better.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from assay.core.units import format_percent
 from assay.explain import Bound, Explanation, Identity, Limit
-from assay.plan import Plan
-from assay.report.line import Line
-from assay.report.wording import STYLES, as_measured, estimate, interval, listed
+from assay.report.words.wording import as_measured, estimate, interval, listed
 from assay.verdict.predictions import FLOOR
 from assay.verdict.rows import Bounded, Row
 
 GONE = 1.5 * FLOOR - 1
+
 NEW = 1 / (1.5 * FLOOR) - 1
 """Effects that are as large as is looked for."""
 
@@ -25,14 +23,14 @@ WENT = {"up": "up", "down": "down", "same": "unmoved"}
 
 def cause(found: Explanation) -> str:
     """The cause in one line; empty where nothing was predicted, and nothing else stands out."""
-    parts = [text for text in (_moves(found), _controls(found), _unmeasured(found)) if text]
+    said = [text for text in (_moves(found), _controls(found), _unmeasured(found)) if text]
     if found.limits:
-        parts.append(f"next limit: {_limit(found.limits[0])}")
+        said.append(f"next limit: {_limit(found.limits[0])}")
     if found.identity is not None and found.identity.elsewhere:
-        parts.append(f"not all by cheaper work: {_terms(found.identity, elsewhere=True)}")
+        said.append(f"not all by cheaper work: {_terms(found.identity, elsewhere=True)}")
     if found.bound is not None and found.bound.finding == "exceeds":
-        parts.append(f"more than {found.bound.mechanism} can give ({_most(found.bound)})")
-    return "; ".join(parts)
+        said.append(f"more than {found.bound.mechanism} can give ({_most(found.bound)})")
+    return "; ".join(said)
 
 
 def holds(found: Explanation) -> bool:
@@ -103,37 +101,20 @@ def _interval(of: Bounded) -> str:
     return f"[{format_percent(of.low)}, {format_percent(of.high)}]"
 
 
-# the whole
-
-
-def explanation_lines(plan: Plan, found: Sequence[Explanation]) -> list[Line]:
-    """Everything that `assay explain` prints of a study's arms."""
-    lines = []
-    for one in found:
-        row = one.verdict
-        case = f"{row.case}: " if len(plan.cases) > 1 else ""
-        size = f"   {estimate(row)} {interval(row)}" if row.estimate is not None else ""
-        head = f"{case}{row.arm} against {row.contrast.against}   {row.word}{size}"
-        lines.append(Line(head, STYLES[row.word]))
-        lines += [Line(f"    {name:9} {text}", style) for name, text, style in _parts(one)]
-        lines.append(Line(""))
-    return lines or [Line("no arm has a verdict that could be explained", "yellow")]
-
-
-def _parts(one: Explanation) -> list[tuple[str, str, str]]:
+def parts(one: Explanation) -> list[tuple[str, str, str]]:
     """Heading, text and style of every part of an explanation."""
-    parts = [("predicted", _prediction(row), _style(row)) for row in one.predictions]
+    found = [("predicted", _prediction(row), _style(row)) for row in one.predictions]
     if not one.predictions:
-        parts.append(("predicted", "nothing", "dim"))
-    parts += [("next", _limit(limit), "") for limit in one.limits]
+        found.append(("predicted", "nothing", "dim"))
+    found += [("next", _limit(limit), "") for limit in one.limits]
     if one.bound is not None:
-        parts.append(("headroom", _headroom(one.bound), ""))
+        found.append(("headroom", _headroom(one.bound), ""))
     if one.identity is not None:
-        parts.append(("gain by", _terms(one.identity, elsewhere=False), ""))
+        found.append(("gain by", _terms(one.identity, elsewhere=False), ""))
         if one.identity.elsewhere:
             text = f"{listed(one.identity.elsewhere)} moved: that part is no cheaper work"
-            parts.append(("", text, "yellow"))
-    return parts
+            found.append(("", text, "yellow"))
+    return found
 
 
 def _prediction(row: Row) -> str:
@@ -153,27 +134,3 @@ def _headroom(bound: Bound) -> str:
         "exceeds": "the gain is larger: it has a further cause",
     }
     return f"{share}, without all of it {_most(bound)}; {said[bound.finding]}"
-
-
-# the page
-
-
-def causes_view(plan: Plan, found: Sequence[Explanation]) -> dict[str, Any]:
-    """What the report shows: a row for each arm with its cause, and a table of predictions."""
-    several = len(plan.cases) > 1
-    return {
-        "rows": [
-            {
-                "case": one.verdict.case if several else "",
-                "label": one.verdict.arm,
-                "against": one.verdict.contrast.against,
-                "word": one.verdict.word,
-                "held": holds(one),
-                "cause": cause(one) or "nothing was predicted, and nothing else stands out",
-                "parts": [{"name": name, "text": text} for name, text, _ in _parts(one)],
-            }
-            for one in found
-        ],
-        "cases": several,
-        "empty": "" if found else "No arm has a verdict that could be explained.",
-    }

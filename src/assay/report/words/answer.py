@@ -13,10 +13,19 @@ from assay.core.metrics import metric
 from assay.core.units import format_percent, percent
 from assay.plan import SENTINEL, Plan
 from assay.reasons import Code
-from assay.report.best import standing
-from assay.report.scaling import compared, not_compared, wins
-from assay.report.sections import flips, headline, left_race, primary, slow_runs
-from assay.report.wording import as_measured, codes, interval, is_arm, kind_of, label, listed, short
+from assay.report.words.best import standing
+from assay.report.words.scaling import compared, not_compared, wins
+from assay.report.words.sections import flips, headline, left_race, primary, slow_runs
+from assay.report.words.wording import (
+    as_measured,
+    codes,
+    interval,
+    is_arm,
+    kind_of,
+    label,
+    listed,
+    short,
+)
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 

@@ -1,0 +1,42 @@
+"""Histograms of latencies, in nanoseconds, as text: read, and added up.
+
+Source: HdrHistogram V2 encoding, decoded and added by the `hdrh` package.
+"""
+
+from __future__ import annotations
+
+import binascii
+import zlib
+from collections.abc import Sequence
+
+from hdrh.codec import HdrCookieException, HdrLengthException
+from hdrh.histogram import HdrHistogram
+
+_UNREADABLE = (
+    TypeError,
+    ValueError,
+    IndexError,
+    binascii.Error,
+    zlib.error,
+    HdrCookieException,
+    HdrLengthException,
+)
+
+
+def merge(encoded: Sequence[str]) -> tuple[HdrHistogram | None, int]:
+    """One histogram of all, and how many could not be read.
+
+    Histograms grow with what they hold, so the widest takes in the others.
+    """
+    decoded, unreadable = [], 0
+    for text in encoded:
+        try:
+            decoded.append(HdrHistogram.decode(text))
+        except _UNREADABLE:
+            unreadable += 1
+    if not decoded:
+        return None, unreadable
+    widest, *others = sorted(decoded, key=lambda h: -h.highest_trackable_value)
+    for other in others:
+        widest.add(other)
+    return widest, unreadable

@@ -1,0 +1,1 @@
+"""The pages: each one HTML file that needs nothing else."""

@@ -1,0 +1,50 @@
+"""Where the time went, on the page: tables and flame graphs of each comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.explain import OTHERS, Moved, differences, flame_graph
+from assay.record import Bundle
+from assay.report.words.profiled import change, cost, heading, notes, points
+from assay.report.words.unprofiled import unprofiled_lines
+from assay.verdict.rows import Verdicts
+
+ROWS = 25
+"""Functions of a comparison on the page."""
+
+
+def profile_view(bundle: Bundle, verdicts: Verdicts) -> dict[str, Any]:
+    """What the page has of it: a group for each comparison; none where no run was profiled."""
+    plan, found = bundle.plan, differences(bundle, verdicts)
+    return {
+        "asked": plan.profile is not None,
+        "why_not": [line.text for line in unprofiled_lines(plan)],
+        "groups": [
+            {
+                "heading": heading(plan, d),
+                "arm": d.arm,
+                "against": d.against,
+                "rows": [_row(m) for m in d.functions[:ROWS]],
+                "more": max(len(d.functions) - ROWS, 0),
+                "flame": flame_graph(d.before.stacks, d.after.stacks, d.arm, d.against),
+                "reverse": flame_graph(
+                    d.before.stacks, d.after.stacks, d.arm, d.against, width_of="before"
+                ),
+            }
+            for d in found
+        ],
+        "notes": notes(found) if found else [],
+    }
+
+
+def _row(moved: Moved) -> dict[str, Any]:
+    return {
+        "name": moved.name,
+        "modules": ", ".join(moved.modules),
+        "own": change(moved.own),
+        "points": points(moved.own),
+        "total": change(moved.total) if moved.total else "",
+        "cost": cost(moved).strip().removesuffix(" per operation"),
+        "stands_out": moved.stands_out or moved.name == OTHERS,
+    }

@@ -1,0 +1,1 @@
+"""What is printed: lines and tables for a terminal."""

@@ -1,0 +1,1 @@
+"""Sentences made of codes, rows and fields: what the terminal and the page share."""
