@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.core.errors import MissingError
+from assay.core.paths import user_cache
 
 PARTIAL = ".partial-"
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -28,8 +29,7 @@ ROOM = "make room there, or let XDG_CACHE_HOME and TMPDIR point to another disk"
 
 def cache(name: str) -> Path:
     """The folder of one kind of content; it may not exist yet."""
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "assay" / name
+    return user_cache() / name
 
 
 def keep(place: Path, fill: Callable[[Path], None]) -> Path:

@@ -1,13 +1,14 @@
 """Where journals lie of what was changed and is to be brought back.
 
-Every command looks here first, so this module imports nothing of the project. `journal.py` says
-what a journal is.
+Every command looks here first, so this module imports next to nothing. `journal.py` says what a
+journal is.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from assay.core.paths import user_state
 
 TRANSACTIONS = "/var/lib/assay/txn"
 """Of transactions of the host, a folder each; below the root of the host's tree."""
@@ -19,8 +20,7 @@ SHOWN = "[!.]*"
 
 def attached() -> Path:
     """Of attached servers, a file each."""
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "assay" / "attached"
+    return user_state() / "attached"
 
 
 def has_journals() -> bool:
