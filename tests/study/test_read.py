@@ -223,6 +223,36 @@ budget = "1s"
     assert all(p.next_step for p in caught.value.problems)
 
 
+FAULTS = {
+    "a level that is on": ('change = "engine.spin_hint"\non = "no"', 'on = "no"'),
+    "a level that is off": ('change = "engine.spin_hint"\noff = "no"\non = "pause"', 'off = "no"'),
+    "one of the levels": ('change = "engine.spin_hint"\nlevels = ["none", "no"]', "levels ="),
+    "text for a number": ('change = "engine.spin_limit"\noff = 1\non = "many"', 'on = "many"'),
+    "one level": ('change = "engine.spin_hint"\nlevels = ["none"]', "levels ="),
+    "both ways to say levels": (
+        'change = "engine.spin_hint"\non = "pause"\nlevels = ["none", "pause"]', "levels ="),
+    "a change": ('change = "engine.spin_hnt"\non = "pause"', "change ="),
+    "a device": ('change = "engine.spin_hint"\non = "pause"\ndevice = "eth0"', "device ="),
+    "a setting": ('change = "engine.spin_hint"\nsetting = "hint"\non = "pause"', "setting ="),
+    "a variable": ('change = "env"\nvariable = "A"\noff = 1\non = "2"', "off ="),
+    "a binary": ('change = "binary"\non = "/no/file"', "on ="),
+    "no words": ('change = "command"\noff = "a"\non = "b"', "off ="),
+    "no level": ('change = "setting"\nsetting = "hint"\noff = "a"', "off ="),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_mistake_in_a_factor_points_at_its_key(fault: str, read_study) -> None:
+    """Whatever its message says."""
+    factor, key = FAULTS[fault]
+    text = STUDY.replace('change = "engine.spin_hint"\non = "pause"', factor, 1)
+    with pytest.raises(StudyError) as caught:
+        read_study(text)
+    start = text.index(factor)
+    line = text[: text.index(key, start)].count("\n") + 1
+    assert line in [p.line for p in caught.value.problems]
+
+
 def test_a_workload_names_the_settings_it_needs_and_the_study_may_name_others() -> None:
     """The target's own defaults would not carry TPC-C."""
     text = STUDY.replace('kind = "ycsb"', 'kind = "tpcc"')

@@ -11,6 +11,7 @@ from assay.changes.declaration import (
     Command,
     Dose,
     Level,
+    LevelError,
     Prediction,
     lacking,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "Evidence",
     "Held",
     "Level",
+    "LevelError",
     "Prediction",
     "Witness",
     "applied_values",

@@ -104,10 +104,18 @@ NUMA = "numa"
 """Needed by a level: more than one NUMA node."""
 
 
+class LevelError(ValueError):
+    """A level that a change does not have: `value` as a study file gives it."""
+
+    def __init__(self, message: str, value: object) -> None:
+        super().__init__(message)
+        self.value = value
+
+
 @dataclass(frozen=True)
 class Level:
-    """One setting of a change. `needs` names a processor architecture or feature, or is `HTM`,
-    `THP_ALWAYS` or `NUMA`."""
+    """One setting of a change. `needs` names a processor architecture or feature, several with
+    "or" between them, or is `HTM`, `THP_ALWAYS` or `NUMA`."""
 
     name: str
     application: Application
@@ -129,7 +137,7 @@ def lacking(needs: str | None, facts: Mapping[str, Any]) -> str:
     if needs == NUMA:
         nodes = facts["numa_nodes"]
         return "" if nodes > 1 else "needs several NUMA nodes; this machine has one"
-    if needs in (None, facts["arch"], *facts["cpu_features"]):
+    if needs is None or {facts["arch"], *facts["cpu_features"]} & set(needs.split(" or ")):
         return ""
     return f"needs {needs}; this is {facts['arch']}"
 
@@ -183,7 +191,7 @@ class Change:
     ("80MiB"), of which `off` and `on` are two. `requires` maps a setting to the
     values under which the change means anything, and `workloads` names those in
     which its part runs at all; empty is all of the target's. `written` makes a level of a text
-    that names none, such as a list of CPUs; ValueError if it cannot.
+    that names none, such as a list of CPUs; LevelError if it cannot.
     """
 
     name: str
@@ -229,21 +237,22 @@ class Change:
         return size(high) > size(low)
 
     def level(self, value: object) -> Level:
-        """The level called `value`, or holding that number; ValueError lists what there is."""
+        """The level called `value`, or holding that number; LevelError lists what there is."""
         if self.numeric_setting is not None and self.sized:
             if not isinstance(value, str) or not value[:1].isdigit():
-                raise ValueError(f'{value!r} is not a level of {self.name}: write a size, "80MiB"')
+                message = f'{value!r} is not a level of {self.name}: write a size, "80MiB"'
+                raise LevelError(message, value)
             return Level(value, Application({self.numeric_setting: value}))
         if self.numeric_setting is not None:
             if isinstance(value, bool) or not isinstance(value, int):
-                raise ValueError(f"{value!r} is not a level of {self.name}: write a whole number")
+                message = f"{value!r} is not a level of {self.name}: write a whole number"
+                raise LevelError(message, value)
             return Level(str(value), Application({self.numeric_setting: value}))
         name = value if isinstance(value, str) else str(value)
         if name not in self.levels and self.written is not None:
             return self.written(name)
         if name not in self.levels:
             known = ", ".join(self.levels)
-            raise ValueError(
-                f"{value!r} is not a level of {self.name}: {known}{nearest(name, self.levels)}"
-            )
+            message = f"{value!r} is not a level of {self.name}: {known}"
+            raise LevelError(message + nearest(name, self.levels), value)
         return self.levels[name]

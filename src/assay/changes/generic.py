@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.changes.declaration import Application, Change, Command, Level
+from assay.changes.declaration import Application, Change, Command, Level, LevelError
 from assay.changes.witness import CommandSays, Environ, Executable, HostShows, ReadBack, Witness
 from assay.core.digest import file_digest
 from assay.core.terms import Effort
@@ -39,7 +39,8 @@ def generic_change(
     """A change of one generic kind.
 
     `key` is the setting or the variable; `levels` maps level names to what the
-    study file gives; relative paths start at `base`. ValueError on a mistake.
+    study file gives; relative paths start at `base`. LevelError names a level that cannot be,
+    ValueError any other mistake.
     """
     made, witness = _BUILDS[kind](factor, key, levels, base)
     names = list(levels)
@@ -70,7 +71,8 @@ def _setting(factor: str, key: str | None, levels: Mapping[str, Any], base: Path
     for name, value in levels.items():
         settings = _table(value, key)
         if settings is None:
-            raise ValueError(f'factor {factor}: add setting = "NAME", or make each level a table')
+            message = f'factor {factor}: add setting = "NAME", or make each level a table'
+            raise LevelError(message, value)
         made[name] = Level(name, Application(settings))
     return made, ReadBack()
 
@@ -80,7 +82,8 @@ def _env(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) ->
         raise ValueError(f'factor {factor}: an env change needs variable = "NAME"')
     for value in levels.values():
         if value is not None and not isinstance(value, str):
-            raise ValueError(f"factor {factor}: {value!r} is not text; variables hold text")
+            message = f"factor {factor}: {value!r} is not text; variables hold text"
+            raise LevelError(message, value)
     made = {n: Level(n, Application(env={key: v})) for n, v in levels.items()}
     return made, Environ()
 
@@ -93,12 +96,14 @@ def _binary(factor: str, key: str | None, levels: Mapping[str, Any], base: Path)
         path = Path(os.path.abspath(base / value)) if isinstance(value, str) else None
         image = None if path is None else image_of(path)
         if value is not None and image is None:
-            raise ValueError(f"factor {factor}: {value!r} is not a file, nor holds a library")
+            message = f"factor {factor}: {value!r} is not a file, nor holds a library"
+            raise LevelError(message, value)
         made[name] = Level(name, Application(binary=str(path) if path else None))
         digests[name] = file_digest(image) if image else None
-    twice = [d for d in digests.values() if list(digests.values()).count(d) > 1]
+    twice = [n for n, d in digests.items() if list(digests.values()).count(d) > 1]
     if twice:
-        raise ValueError(f"factor {factor}: two levels name the same executable")
+        message = f"factor {factor}: two levels name the same executable"
+        raise LevelError(message, levels[twice[-1]])
     return made, Executable(digests)
 
 
@@ -116,13 +121,17 @@ def _host(factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -
     for name, value in levels.items():
         values = _table(value, key)
         if values is None:
-            raise ValueError(f'factor {factor}: add setting = "KEY", or make each level a table')
+            message = f'factor {factor}: add setting = "KEY", or make each level a table'
+            raise LevelError(message, value)
         wrong = [k for k, v in values.items() if type(v) not in (str, int)]
         if wrong:
-            raise ValueError(f"factor {factor}: {wrong[0]} is neither text nor a whole number")
+            message = f"factor {factor}: {wrong[0]} is neither text nor a whole number"
+            raise LevelError(message, value)
         made[name] = Level(name, Application(host={k: str(v) for k, v in values.items()}))
-    if len({frozenset(level.application.host) for level in made.values()}) > 1:
-        raise ValueError(f"factor {factor}: every level gives the same keys a value")
+    given = [frozenset(level.application.host) for level in made.values()]
+    for value, keys in zip(levels.values(), given, strict=True):
+        if keys != given[0]:
+            raise LevelError(f"factor {factor}: every level gives the same keys a value", value)
     return made, HostShows()
 
 
@@ -131,10 +140,12 @@ def _command(factor: str, key: str | None, levels: Mapping[str, Any], base: Path
     for name, value in levels.items():
         wanted = {"apply", "undo", "witness", "expect"}
         if not isinstance(value, dict) or set(value) != wanted:
-            raise ValueError(f"factor {factor}: level {name} needs {', '.join(sorted(wanted))}")
+            message = f"factor {factor}: level {name} needs {', '.join(sorted(wanted))}"
+            raise LevelError(message, value)
         programs = (value["apply"], value["undo"], value["witness"])
         if not all(_is_command(p) for p in programs) or not isinstance(value["expect"], str):
-            raise ValueError(f"factor {factor}: commands are lists of words, expect is text")
+            message = f"factor {factor}: commands are lists of words, expect is text"
+            raise LevelError(message, value)
         apply, undo, witness = map(tuple, programs)
         command = Command(apply, undo, witness, value["expect"])
         made[name] = Level(name, Application(commands={factor: command}))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Literal
 
-from assay.changes.declaration import NUMA, Application, Change, Dose, Level, Signature
+from assay.changes.declaration import NUMA, Application, Change, Dose, Level, LevelError, Signature
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Environ, Every, HostShows, OfKeys, PageKinds, ReadBack
 from assay.core.metrics import INSTRUCTIONS
@@ -46,7 +46,7 @@ def _lists(key: str, form: str, like: str) -> Callable[[str], Level]:
 
     def written(text: str) -> Level:
         if not re.fullmatch(form, text):
-            raise ValueError(f"{text!r} is not a level of host.{key}: {like}")
+            raise LevelError(f"{text!r} is not a level of host.{key}: {like}", text)
         return _steered(key, text)
 
     return written
@@ -79,7 +79,8 @@ def _values(key: str, *values: str) -> MappingProxyType[str, Level]:
 
 def _swappiness(text: str) -> Level:
     if not text.isdigit() or int(text) > 200:
-        raise ValueError(f"{text!r} is not a level of host.swappiness: a number from 0 to 200")
+        message = f"{text!r} is not a level of host.swappiness: a number from 0 to 200"
+        raise LevelError(message, text)
     return Level(text, Application(host={SWAPPINESS: text}))
 
 

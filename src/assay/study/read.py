@@ -266,7 +266,7 @@ class _Reader:
         try:
             change, levels = change_and_levels(section, cases, self.base, self.targets)
         except ValueError as error:
-            key = key_at_fault(section, str(error))
+            key = key_at_fault(section, error)
             self.wrong((*path, key), str(error), "`assay list changes` shows changes and levels")
             return None
         for name, level in levels.items():
