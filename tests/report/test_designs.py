@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from browser import Browser, framed
@@ -15,6 +14,7 @@ from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, made
 from assay.record import Bundle
 from assay.report import verdict_lines
 from assay.report.html.page import report_html
+from assay.report.html.rows import VerdictTable
 from assay.report.html.scaling import _between
 from assay.report.html.view import view
 from assay.report.words.answer import answer
@@ -26,13 +26,13 @@ def text(bundle: Bundle) -> str:
     return "\n".join(line.text for line in verdict_lines(bundle.verdicts(), bundle.plan))
 
 
-def sections(bundle: Bundle, group: int = 0) -> dict[str, dict[str, Any]]:
+def sections(bundle: Bundle, group: int = 0) -> dict[str, VerdictTable]:
     """The sections of one case's verdicts by key."""
-    return {s["key"]: s for s in view(bundle)["verdicts"]["groups"][group]["sections"]}
+    return {s.key: s for s in view(bundle).verdicts.groups[group].sections}
 
 
-def labels(section: dict[str, Any]) -> list[str]:
-    return [row["label"] for row in section["rows"]]
+def labels(section: VerdictTable) -> list[str]:
+    return [row.label for row in section.rows]
 
 
 @pytest.fixture(scope="session")
@@ -48,19 +48,19 @@ class TestGroups:
     def test_arms_averages_and_settings_are_apart(self, samples: Made) -> None:
         """Seven arms, three averages, nine settings, three interactions, one self-check."""
         found = sections(samples.bundle("flip"))
-        counts = {key: len(s["rows"]) for key, s in found.items()}
+        counts = {key: len(s.rows) for key, s in found.items()}
         expected = {"change": 7, "main": 3, "simple": 9, "interaction": 3, "sentinel": 1}
         assert counts == expected
         assert "hint given cache" in labels(found["simple"])
-        assert "averaged over the settings of the others" in found["main"]["title"]
-        assert "half of how much" in found["interaction"]["title"]
+        assert "averaged over the settings of the others" in found["main"].title
+        assert "half of how much" in found["interaction"].title
 
     def test_only_arms_have_an_effort_and_a_dose(self, samples: Made) -> None:
         """An average has the name of an arm and cannot be bought."""
         found = sections(samples.bundle("flip"))
-        assert all(row["effort"] for row in found["change"]["rows"])
+        assert all(row.effort for row in found["change"].rows)
         for key in ("main", "simple", "interaction", "sentinel"):
-            assert not any(row["effort"] or row["dose"] for row in found[key]["rows"])
+            assert not any(row.effort or row.dose for row in found[key].rows)
 
     def test_rows_over_all_cases_are_grouped_as_those_of_one(self, tmp_path: Path) -> None:
         """They have the kinds of the cases, and the scope of the suite."""
@@ -73,8 +73,8 @@ class TestGroups:
     def test_a_ladder_says_that_order_counts(self, samples: Made) -> None:
         """In the heading, in the note, and in every name."""
         step = sections(samples.bundle("ladder"))["step"]
-        assert step["title"] == "Steps, in this order"
-        assert "place in the order" in step["note"]
+        assert step.title == "Steps, in this order"
+        assert "place in the order" in step.note
         assert labels(step) == ["cache after baseline", "cache+padding after cache"]
         assert "Steps, in this order" in text(samples.bundle("ladder"))
 
@@ -89,13 +89,13 @@ class TestGroups:
             and r.strength == "confirmed"
             and r.contrast.kind != "scaling"
         ]
-        shown = [s for g in view(bundle)["verdicts"]["groups"] for s in g["sections"]]
-        assert sum(len(s["rows"]) for s in shown) == len(confirmed)
-        leads = view(bundle)["metrics"]
+        shown = [s for g in view(bundle).verdicts.groups for s in g.sections]
+        assert sum(len(s.rows) for s in shown) == len(confirmed)
+        leads = view(bundle).metrics.leads
         assert all(
-            row["metric"] != "throughput"
-            for part in ("stand_out", "effects", "rest")
-            for row in leads[part]
+            row.metric != "throughput"
+            for part in (leads.stand_out, leads.effects, leads.rest)
+            for row in part
         )
 
     def test_a_sign_that_flips_is_said(self, samples: Made) -> None:
@@ -169,9 +169,9 @@ class TestTerminal:
         """How many blocks were planned, and how many came on top."""
         bundle = samples.bundle("extended")
         assert "extended once: 16 + 8 blocks" in text(bundle)
-        said = view(bundle)["plan"]
-        assert dict(said["pairs"])["extension"].startswith("extended once: 16 + 8 blocks")
-        assert dict(said["pairs"])["blocks"].startswith("24 complete of 24 planned")
+        said = view(bundle).plan
+        assert dict(said.pairs)["extension"].startswith("extended once: 16 + 8 blocks")
+        assert dict(said.pairs)["blocks"].startswith("24 complete of 24 planned")
 
     def test_rare_slow_runs_are_told_in_points_as_measured(self, samples: Made) -> None:
         """More slow runs is a plus, and no verdict; what does not stand out is only named."""
@@ -229,8 +229,8 @@ class TestAnswer:
     def test_a_harness_that_makes_differences_has_no_answer(self, samples: Made) -> None:
         """And a banner."""
         assert self.answer(samples, "told-apart").startswith("There is no answer: the A/A control")
-        (banner,) = view(samples.bundle("told-apart"))["banners"]
-        assert banner["title"] == "No verdict of this study is valid"
+        (banner,) = view(samples.bundle("told-apart")).banners
+        assert banner.title == "No verdict of this study is valid"
 
 
 class TestPicturesOfArms:
@@ -239,47 +239,47 @@ class TestPicturesOfArms:
     def test_the_front_starts_at_the_baseline_and_rises(self, samples: Made) -> None:
         """The set, the sweet spot and by whom the others are beaten are the verdict's."""
         bundle = samples.bundle("flip")
-        said, best = view(bundle)["best"], bundle.verdicts().best
-        (group,) = said["groups"]
-        assert [p["arm"] for p in group["front"]] == best.pareto
-        assert [p["low"] for p in group["front"]] == sorted(p["low"] for p in group["front"])
-        assert [r["arm"] for r in said["rows"] if r["sweet"]] == [best.sweet_spot]
+        said, best = view(bundle).best, bundle.verdicts().best
+        (group,) = said.groups
+        assert [p.arm for p in group.front] == best.pareto
+        assert [p.low for p in group.front] == sorted(p.low for p in group.front)
+        assert [r.arm for r in said.rows if r.sweet] == [best.sweet_spot]
         out = {arm: beaten.sentence for arm, beaten in best.out.items()}
-        assert {r["arm"]: r["out"] for r in said["rows"] if r["out"]} == out
+        assert {r.arm: r.out for r in said.rows if r.out} == out
 
     def test_arms_of_one_effort_stand_beside_each_other(self, samples: Made) -> None:
         """In the band of their letter, no two in one place."""
-        (group,) = view(samples.bundle("race"))["best"]["groups"]
-        letters = [slot["letter"] for slot in group["slots"]]
+        (group,) = view(samples.bundle("race")).best.groups
+        letters = [slot.letter for slot in group.slots]
         assert letters == ["none", "A", "B", "C"]
-        places = [p["x"] for p in group["points"]]
+        places = [p.x for p in group.points]
         assert len(set(places)) == len(places)
-        for point in group["points"]:
-            assert letters[round(point["x"])] == (point["effort"] or "none")
+        for point in group.points:
+            assert letters[round(point.x)] == (point.effort or "none")
 
     def test_arms_that_nothing_bounds_are_counted(self, samples: Made) -> None:
         """They are in the table only."""
-        said = view(samples.bundle("race"))["best"]
-        drawn = len(said["groups"][0]["points"])
-        assert said["unbounded"] == len(said["rows"]) - drawn > 0
+        said = view(samples.bundle("race")).best
+        drawn = len(said.groups[0].points)
+        assert said.unbounded == len(said.rows) - drawn > 0
 
     def test_where_it_would_mislead_there_is_none(self, samples: Made) -> None:
         """Not for a ladder, not for two arms, not where the harness is at fault."""
-        ladder = view(samples.bundle("ladder"))["best"]
-        assert ladder["shown"]
-        assert ladder["groups"] == []
-        assert not view(samples.bundle("told-apart"))["best"]["shown"]
-        assert not view(samples.bundle("scaling"))["best"]["shown"]
+        ladder = view(samples.bundle("ladder")).best
+        assert ladder is not None
+        assert ladder.groups == []
+        assert view(samples.bundle("told-apart")).best is None
+        assert view(samples.bundle("scaling")).best is None
 
     @pytest.mark.parametrize("name", ["flip", "race", "fraction"])
     def test_every_arm_with_a_bound_is_drawn(
         self, samples: Made, dumped: dict[str, Page], name: str
     ) -> None:
         """Filled in the set, hollow outside, a ring around the sweet spot, one line for steps."""
-        (group,) = view(samples.bundle(name))["best"]["groups"]
-        marks, points = dumped[name].marks, [p for p in group["points"] if not p["baseline"]]
-        assert marks["best", "arm, inside"] == sum(not p["out"] for p in points)
-        assert marks["best", "arm, out"] == sum(bool(p["out"]) for p in points)
+        (group,) = view(samples.bundle(name)).best.groups
+        marks, points = dumped[name].marks, [p for p in group.points if not p.baseline]
+        assert marks["best", "arm, inside"] == sum(not p.out for p in points)
+        assert marks["best", "arm, out"] == sum(bool(p.out) for p in points)
         assert marks["best", "gain interval"] == len(points)
         assert marks["best", "sweet spot"] == marks["best", "front"] == 1
         assert marks["best", "arm, baseline"] == 1
@@ -334,10 +334,10 @@ class TestPicturesOfScreens:
     def test_predictions_stand_beside_the_verdicts_on_fresh_runs(self, samples: Made) -> None:
         """In the order of the shortlist; the others without a verdict."""
         bundle = samples.bundle("screen")
-        said = view(bundle)["screen"]
-        assert [r["arm"] for r in said["handed_on"]] == bundle.verdicts().screen.shortlist
-        assert said["handed_on"][0]["word"] == "helps"
-        assert {r["arm"] for r in said["left"]} >= {"baseline", "hint", "padding"}
+        said = view(bundle).screen
+        assert [r.arm for r in said.handed_on] == bundle.verdicts().screen.shortlist
+        assert said.handed_on[0].word == "helps"
+        assert {r.arm for r in said.left} >= {"baseline", "hint", "padding"}
 
     def test_a_line_marks_where_fresh_runs_begin(self, dumped: dict[str, Page]) -> None:
         """One in each arm's row of dots; and where an extension begins."""
@@ -386,10 +386,10 @@ class TestPicturesOfScaling:
         """Nothing is fitted anew."""
         law = {n: 100 * n / (1 + 0.05 * (n - 1) + 0.001 * n * (n - 1)) for n in (1, 2, 4, 8, 64)}
         dense = _between(list(law), list(law.values()))
-        assert dense[0]["value"] == pytest.approx(law[1])
-        assert dense[-1]["value"] == pytest.approx(law[64])
-        n = dense[40]["threads"]
-        assert dense[40]["value"] == pytest.approx(
+        assert dense[0].value == pytest.approx(law[1])
+        assert dense[-1].value == pytest.approx(law[64])
+        n = dense[40].threads
+        assert dense[40].value == pytest.approx(
             100 * n / (1 + 0.05 * (n - 1) + 0.001 * n * (n - 1))
         )
 
@@ -430,8 +430,8 @@ def test_before_its_first_phase_is_over_a_study_says_that_it_waits(
     study = designed("screen", *factors) if design == "screen" else scaling("1, 2, 3, 4, 6, 8")
     bundle = made(tmp_path / "b", study, runs=False)
     said = view(bundle)
-    assert said["answer"][0].startswith("There is no answer yet")
-    assert said["verdicts"]["empty"].startswith("There is no verdict yet")
+    assert said.answer[0].startswith("There is no answer yet")
+    assert said.verdicts.empty.startswith("There is no verdict yet")
     assert parsed(report_html(bundle)).loads == []
 
 

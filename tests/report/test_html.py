@@ -18,7 +18,7 @@ from assay.study import read
 from fakes import STUDY, FakeTarget, run_fake
 
 ROOT = Path(__file__).parent.parent.parent
-VENDOR = ROOT / "src" / "assay" / "report" / "vendor"
+VENDOR = ROOT / "src" / "assay" / "report" / "html" / "vendor"
 
 
 def data(html: str) -> dict:
@@ -80,12 +80,12 @@ def test_without_scripts_the_answer_is_there(samples: Made, name: str) -> None:
     """Answer, banners, every verdict with its interval and reason are plain text."""
     bundle = samples.bundle(name)
     said, text = view(bundle), parsed(report_html(bundle)).text
-    expected = [*said["answer"], *(b["title"] for b in said["banners"])]
-    for section in (s for group in said["verdicts"]["groups"] for s in group["sections"]):
-        expected += [section["title"], section["note"]]
-        for row in section["rows"]:
-            expected += [row["label"], row["word"], row["interval"], row["reason"]]
-            expected += row["evidence"]
+    expected = [*said.answer, *(b.title for b in said.banners)]
+    for section in (s for group in said.verdicts.groups for s in group.sections):
+        expected += [section.title, section.note]
+        for row in section.rows:
+            expected += [row.label, row.word, row.interval, row.reason]
+            expected += row.evidence
     for wanted in expected:
         assert typeset(wanted) in text or wanted in text
     assert "Charts need JavaScript" in text
@@ -116,7 +116,7 @@ def test_a_section_with_nothing_to_show_says_so(samples: Made, name: str) -> Non
     bundle = samples.bundle(name)
     html = report_html(bundle)
     for kind in ("forest", "runs", "latency", "cpus"):
-        sentence_ = view(bundle)[kind]["empty"]
+        sentence_ = getattr(view(bundle), kind).empty
         assert (sentence_ in html) if sentence_ else (f'data-chart="{kind}"' in html)
 
 

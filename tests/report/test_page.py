@@ -33,7 +33,9 @@ def test_every_chart_that_has_something_to_show_is_drawn(
     """A chart for each case, and none in a section that says that it is empty."""
     said = view(samples.bundle(name))
     for kind in CHARTS:
-        expected = 0 if said[kind].get("empty") else len(said[kind]["groups"])
+        section = getattr(said, kind)
+        shown = section is not None and not getattr(section, "empty", "")
+        expected = len(section.groups) if shown else 0
         assert dumped[name].svgs[kind] == expected, kind
 
 
@@ -42,11 +44,11 @@ def test_every_run_is_a_dot_of_its_own_kind(
     samples: Made, dumped: dict[str, Page], name: str
 ) -> None:
     """Runs that count, were set aside, void and failed are all there."""
-    groups = view(samples.bundle(name))["runs"]["groups"]
-    points = [p for g in groups for p in g["points"]]
+    groups = view(samples.bundle(name)).runs.groups
+    points = [p for g in groups for p in g.points]
     assert len(points) == len(samples.bundle(name).runs())
     for status in ("counts", "aside", "void", "failed"):
-        expected = sum(p["status"] == status for p in points)
+        expected = sum(p.status == status for p in points)
         assert dumped[name].marks["runs", f"run, {status}"] == expected
 
 
@@ -55,14 +57,14 @@ def test_every_estimate_is_a_dot_and_every_interval_a_line(
     samples: Made, dumped: dict[str, Page], name: str
 ) -> None:
     """The forest plot shows each contrast that has an estimate, by its word."""
-    said = view(samples.bundle(name))["forest"]
-    rows = [] if said["empty"] else [r for g in said["groups"] for r in g["rows"]]
+    said = view(samples.bundle(name)).forest
+    rows = [] if said.empty else [r for g in said.groups for r in g.rows]
     marks = dumped[name].marks
-    known = [r for r in rows if r["estimate"] is not None]
+    known = [r for r in rows if r.estimate is not None]
     for word in ("helps", "hurts", "no difference", "undecided", "invalid"):
-        expected = sum(r["word"] == word for r in known)
+        expected = sum(r.word == word for r in known)
         assert marks["forest", f"estimate, {word}"] == expected
-    free = sum(r["low"] is None and r["high"] is None for r in known)
+    free = sum(r.low is None and r.high is None for r in known)
     assert marks["forest", "unbounded"] == free
     assert marks["forest", "interval"] == len(known) - free
 
@@ -73,9 +75,9 @@ def test_every_arm_has_its_latency_curve_and_every_cpu_its_dot(
 ) -> None:
     """One line an arm, one dot a CPU and arm."""
     said, marks = view(samples.bundle(name)), dumped[name].marks
-    curves = [a for g in said["latency"]["groups"] for a in g["arms"] if a["points"]]
+    curves = [a for g in said.latency.groups for a in g.arms if a.points]
     assert marks["latency", "quantiles"] == len(curves)
-    cpus = [c for g in said["cpus"]["groups"] for a in g["arms"] for c in a["cpus"]]
+    cpus = [c for g in said.cpus.groups for a in g.arms for c in a.cpus]
     assert marks["cpus", "CPU"] == marks["cpus", "range"] == len(cpus)
 
 

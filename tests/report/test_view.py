@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import asdict, is_dataclass
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -14,8 +16,8 @@ from assay.core.histograms import merge
 from assay.plan.plan import PlannedCounters
 from assay.record import Bundle, statuses
 from assay.report.html.latency import BEYOND, quantiles
-from assay.report.html.samples import axis_scale
-from assay.report.html.view import banners, view
+from assay.report.html.samples import CpuBusy, axis_scale
+from assay.report.html.view import Banner, View, banners, view
 from assay.report.words import particulars
 from fakes import FakeTarget, histogram
 
@@ -24,53 +26,53 @@ from fakes import FakeTarget, histogram
 
 def test_a_verdict_row_is_complete(samples: Made) -> None:
     """Word, interval, estimate, blocks, effort, dose with its unit, witness, reason."""
-    (group,) = view(samples.bundle("plain"))["verdicts"]["groups"]
-    changes, check = group["sections"]
-    assert [r["label"] for r in changes["rows"]] == ["hint", "cache", "padding"]
-    assert [r["label"] for r in check["rows"]] == ["sentinel"]
-    row = next(r for r in changes["rows"] if r["label"] == "hint")
-    assert row["against"] == "baseline"
-    assert row["word"] == "hurts"
-    assert row["interval"].startswith("[-")
-    assert row["effort"] == "A"
-    assert row["effort_text"].startswith("trivial")
-    assert row["dose"] == ["0.2 spins per operation"]
-    assert row["witness"] == "witness held"
-    assert row["evidence"][0].startswith("hint: ")
-    assert "the interval lies below zero" in row["reason"]
+    (group,) = view(samples.bundle("plain")).verdicts.groups
+    changes, check = group.sections
+    assert [r.label for r in changes.rows] == ["hint", "cache", "padding"]
+    assert [r.label for r in check.rows] == ["sentinel"]
+    row = next(r for r in changes.rows if r.label == "hint")
+    assert row.against == "baseline"
+    assert row.word == "hurts"
+    assert row.interval.startswith("[-")
+    assert row.effort == "A"
+    assert row.effort_text.startswith("trivial")
+    assert row.dose == ["0.2 spins per operation"]
+    assert row.witness == "witness held"
+    assert row.evidence[0].startswith("hint: ")
+    assert "the interval lies below zero" in row.reason
 
 
 def test_cases_get_a_group_each_and_the_suite_comes_first(samples: Made) -> None:
     """Grouped in the verdict table and in the forest plot."""
     said = view(samples.bundle("cases"))
     expected = ["Both cases together", "Case few threads", "Case many threads"]
-    assert [g["heading"] for g in said["verdicts"]["groups"]] == expected
+    assert [g.heading for g in said.verdicts.groups] == expected
     headed = [f"{case}: {of}" for case in expected for of in ("Changes", "Self-check")]
-    assert [g["heading"] for g in said["forest"]["groups"]] == headed
+    assert [g.heading for g in said.forest.groups] == headed
 
 
 def test_the_axis_of_effects_holds_all_there_is_to_see(samples: Made) -> None:
     """Intervals, margin and smallest effect, with room; beyond a doubling it is logarithmic."""
-    plain = view(samples.bundle("plain"))["forest"]
-    low, high = plain["domain"]
-    ends = [r[e] for g in plain["groups"] for r in g["rows"] for e in ("low", "high")]
-    assert low < min(*ends, -plain["margin"])
-    assert high > max(*ends, plain["margin"])
-    assert not plain["logarithmic"]
-    great = view(samples.bundle("wide"))["forest"]
-    assert great["logarithmic"]
-    assert great["domain"][0] > -1
+    plain = view(samples.bundle("plain")).forest
+    low, high = plain.domain
+    ends = [e for g in plain.groups for r in g.rows for e in (r.low, r.high)]
+    assert low < min(*ends, -plain.margin)
+    assert high > max(*ends, plain.margin)
+    assert not plain.logarithmic
+    great = view(samples.bundle("wide")).forest
+    assert great.logarithmic
+    assert great.domain[0] > -1
 
 
 def test_leads_are_apart_and_as_measured(samples: Made) -> None:
     """A change that helps lowers the cost of an operation; nothing of it is a verdict."""
     said = view(samples.bundle("plain"))
-    leads, shown_once = said["metrics"]["stand_out"], ["hint", "cache", "padding", "sentinel"]
-    cost = next(r for r in leads if (r["label"], r["metric"]) == ("cache", "cpu_per_operation"))
-    assert cost["estimate"].startswith("-2")
-    assert cost["reading"] == "suggests better"
-    sections = [s for g in said["verdicts"]["groups"] for s in g["sections"]]
-    assert [r["label"] for s in sections for r in s["rows"]] == shown_once
+    leads, shown_once = said.metrics.leads.stand_out, ["hint", "cache", "padding", "sentinel"]
+    cost = next(r for r in leads if (r.label, r.metric) == ("cache", "cpu_per_operation"))
+    assert cost.estimate.startswith("-2")
+    assert cost.reading == "suggests better"
+    sections = [s for g in said.verdicts.groups for s in g.sections]
+    assert [r.label for s in sections for r in s.rows] == shown_once
 
 
 def test_what_could_not_be_counted_is_said_with_the_reason(samples: Made) -> None:
@@ -78,15 +80,9 @@ def test_what_could_not_be_counted_is_said_with_the_reason(samples: Made) -> Non
     bundle = samples.bundle("plain")
     counters = PlannedCounters(groups=["psi"], absent={"energy": "no RAPL and no hwmon here"})
     plan = bundle.plan.model_copy(update={"counters": counters})
-    (told,) = (b for b in banners(plan, bundle.verdicts(), True) if "energy" in b["title"])
-    assert told == {
-        "kind": "absent",
-        "title": "Not counted: energy",
-        "text": "no RAPL and no hwmon here",
-    }
-    assert not any(
-        "Not counted" in b["title"] for b in banners(bundle.plan, bundle.verdicts(), True)
-    )
+    (told,) = (b for b in banners(plan, bundle.verdicts(), True) if "energy" in b.title)
+    assert told == Banner("absent", "Not counted: energy", "no RAPL and no hwmon here")
+    assert not any("Not counted" in b.title for b in banners(bundle.plan, bundle.verdicts(), True))
 
 
 # runs
@@ -94,9 +90,9 @@ def test_what_could_not_be_counted_is_said_with_the_reason(samples: Made) -> Non
 
 def test_medians_are_of_the_runs_that_count(samples: Made) -> None:
     """With their units, for the primary and the watched metrics."""
-    (group,) = view(samples.bundle("plain"))["metrics"]["medians"]
-    assert group["metrics"][:2] == ["throughput", "latency_p99"]
-    cells = {r["arm"]: r["cells"] for r in group["rows"]}
+    (group,) = view(samples.bundle("plain")).metrics.medians
+    assert group.metrics[:2] == ["throughput", "latency_p99"]
+    cells = {r.arm: r.cells for r in group.rows}
     assert cells["cache"][0] == "1.3 Mop/s"
     assert cells["cache"][3] == "0 %"
 
@@ -117,28 +113,28 @@ def test_a_void_run_sets_its_whole_block_aside(samples: Made) -> None:
 def test_runs_of_a_block_that_was_not_completed_do_not_count(samples: Made) -> None:
     """A stopped study's last block is set aside."""
     said = view(samples.bundle("stopped"))
-    asides = [p for g in said["runs"]["groups"] for p in g["points"] if p["status"] == "aside"]
+    asides = [p for g in said.runs.groups for p in g.points if p.status == "aside"]
     assert asides
-    assert all("does not count" in p["title"] for p in asides)
+    assert all("does not count" in p.title for p in asides)
 
 
 def test_failed_runs_have_no_value_and_a_reason(samples: Made) -> None:
     """They are dots all the same, and stand in the list of what went wrong."""
-    said = view(samples.bundle("failures"))["runs"]
-    failed = [p for g in said["groups"] for p in g["points"] if p["status"] == "failed"]
+    said = view(samples.bundle("failures")).runs
+    failed = [p for g in said.groups for p in g.points if p.status == "failed"]
     assert failed
-    assert all(p["value"] is None and "did not start" in p["title"] for p in failed)
-    assert len(said["not_counted"]) == len(failed)
+    assert all(p.value is None and "did not start" in p.title for p in failed)
+    assert len(said.not_counted) == len(failed)
 
 
 def test_the_tally_adds_up(samples: Made) -> None:
     """Every run of an arm is in exactly one column."""
     for name in ("plain", "voids", "failures", "stopped", "cases"):
-        rows_ = view(samples.bundle(name))["plan"]["tally"]
+        rows_ = view(samples.bundle(name)).plan.tally
         for row in rows_:
-            parts = sum(row[s] for s in ("counts", "aside", "void", "failed"))
-            assert row["made"] == parts
-        assert sum(r["made"] for r in rows_) == len(samples.bundle(name).runs())
+            parts = row.counts + row.aside + row.void + row.failed
+            assert row.made == parts
+        assert sum(r.made for r in rows_) == len(samples.bundle(name).runs())
 
 
 @pytest.mark.parametrize(
@@ -207,29 +203,29 @@ def test_a_curve_ends_where_operations_end() -> None:
 
 def test_evenness_is_the_mean_over_runs_with_its_range(samples: Made) -> None:
     """The idlest and the busiest CPU are named."""
-    (group,) = view(samples.bundle("wide"))["cpus"]["groups"]
-    arm = group["arms"][0]
-    assert len(arm["cpus"]) == 64
-    assert arm["cpus"][1] == pytest.approx({"cpu": 1, "mean": 0.499, "low": 0.499, "high": 0.499})
-    assert arm["least"] == "CPU 63: 43.7 %"
-    assert arm["most"] == "CPU 0: 90 %"
+    (group,) = view(samples.bundle("wide")).cpus.groups
+    arm = group.arms[0]
+    assert len(arm.cpus) == 64
+    assert arm.cpus[1] == CpuBusy(1, *[pytest.approx(0.499)] * 3)
+    assert arm.least == "CPU 63: 43.7 %"
+    assert arm.most == "CPU 0: 90 %"
 
 
 def test_witnesses_count_runs_by_level(samples: Made) -> None:
     """Every level of every factor: held in how many of how many runs, and what was seen."""
-    said = view(samples.bundle("plain"))["witnesses"]
-    found = {(w["factor"], w["level"]): w for w in said}
-    assert found["hint", "pause"]["held"] == found["hint", "pause"]["seen"] == 8
-    assert found["hint", "none"]["seen"] == 32
-    assert "1 pause" in found["hint", "pause"]["evidence"][0]["text"]
+    said = view(samples.bundle("plain")).witnesses
+    found = {(w.factor, w.level): w for w in said}
+    assert found["hint", "pause"].held == found["hint", "pause"].seen == 8
+    assert found["hint", "none"].seen == 32
+    assert "1 pause" in found["hint", "pause"].evidence[0].text
 
 
 def test_a_witness_that_does_not_hold_comes_first(samples: Made) -> None:
     """What spoke against a level is never hidden behind what spoke for it."""
-    said = view(samples.bundle("invalid"))["witnesses"]
-    lied = next(w for w in said if (w["factor"], w["level"]) == ("padding", "128"))
-    assert lied["held"] == 0 < lied["seen"]
-    assert not lied["evidence"][0]["held"]
+    said = view(samples.bundle("invalid")).witnesses
+    lied = next(w for w in said if (w.factor, w.level) == ("padding", "128"))
+    assert lied.held == 0 < lied.seen
+    assert not lied.evidence[0].held
 
 
 # banners, plan, host
@@ -237,7 +233,7 @@ def test_a_witness_that_does_not_hold_comes_first(samples: Made) -> None:
 
 def test_banners_say_what_must_be_known_first(samples: Made) -> None:
     """Stopped, unfinished, stand-ins; a plain study has none."""
-    kinds = {n: [b["kind"] for b in view(samples.bundle(n))["banners"]] for n in
+    kinds = {n: [b.kind for b in view(samples.bundle(n)).banners] for n in
              ("plain", "stopped", "empty", "evil", "cases")}  # fmt: skip
     assert kinds["plain"] == []
     assert "stopped" in kinds["stopped"]
@@ -249,15 +245,15 @@ def test_banners_say_what_must_be_known_first(samples: Made) -> None:
 def test_what_the_host_could_not_do_is_a_banner(tmp_path) -> None:
     """A level left out is named with its reason."""
     text = PLAIN.replace('on = "pause"', 'levels = ["none", "pause", "isb"]\nabsent = "skip"', 1)
-    (banner,) = view(made(tmp_path / "b", text, runs=True))["banners"]
-    assert banner["title"] == "Left out: hint = isb"
-    assert "aarch64" in banner["text"]
+    (banner,) = view(made(tmp_path / "b", text, runs=True)).banners
+    assert banner.title == "Left out: hint = isb"
+    assert "aarch64" in banner.text
 
 
 def test_plan_and_rule_are_told(samples: Made) -> None:
     """Seed, design, blocks of planned, smallest, margin, alpha."""
-    said = view(samples.bundle("plain"))["plan"]
-    pairs, rule = dict(said["pairs"]), dict(said["rule"])
+    said = view(samples.bundle("plain")).plan
+    pairs, rule = dict(said.pairs), dict(said.rule)
     assert pairs["seed"] == "7"
     assert pairs["design"].startswith("one at a time")
     assert pairs["blocks"].startswith("8 complete of ")
@@ -289,9 +285,9 @@ def test_any_host_facts_will_do() -> None:
 def test_a_report_names_what_checks_it(samples: Made) -> None:
     """The command, and the digest that ends the chain."""
     bundle = samples.bundle("plain")
-    said = view(bundle)["check"]
-    assert said["verify"] == "assay verify plain"
-    assert dict(said["pairs"])["digest of the last run"] == bundle.runs()[-1].digest
+    said = view(bundle).check
+    assert said.verify == "assay verify plain"
+    assert dict(said.pairs)["digest of the last run"] == bundle.runs()[-1].digest
 
 
 def test_an_altered_run_makes_no_report(tmp_path) -> None:
@@ -309,8 +305,31 @@ def test_an_unfinished_study_is_judged_from_its_runs(samples: Made, tmp_path) ->
     said = view(bundle)
     (bundle.folder / "verdicts.json").unlink()
     again = view(Bundle.open(bundle.folder))
-    assert again["verdicts"] == said["verdicts"]
-    assert again["banners"][0]["kind"] == "unfinished"
+    assert again.verdicts == said.verdicts
+    assert again.banners[0].kind == "unfinished"
+
+
+def test_a_view_is_made_of_records() -> None:
+    """What the page takes has a declared type, down to numbers and texts."""
+    seen: set[Any] = set()
+
+    def follow(kind: Any) -> None:
+        if kind in seen:
+            return
+        seen.add(kind)
+        for part in get_args(kind):
+            follow(part)
+        if is_dataclass(kind):
+            assert kind.__dataclass_params__.frozen, kind
+            for part in get_type_hints(kind).values():
+                follow(part)
+
+    follow(View)
+    plain = {str, int, float, bool, type(None)}
+    others = {k for k in seen if not is_dataclass(k) and not get_args(k)}
+    assert others <= plain
+    assert {get_origin(k) for k in seen if get_args(k)} <= {list, tuple, dict, UnionType}
+    assert len(seen) > 60
 
 
 def test_every_number_of_a_view_can_be_written(samples: Made) -> None:
@@ -324,4 +343,4 @@ def test_every_number_of_a_view_can_be_written(samples: Made) -> None:
         return [value] if isinstance(value, float) else []
 
     for name in ("plain", "empty", "unmeasured", "wide", "stopped", "race", "fraction", "refused"):
-        assert all(math.isfinite(n) for n in numbers(view(samples.bundle(name))))
+        assert all(math.isfinite(n) for n in numbers(asdict(view(samples.bundle(name)))))

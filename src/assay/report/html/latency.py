@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
@@ -17,13 +17,62 @@ from assay.core.histograms import merge
 from assay.core.units import format_quantity
 from assay.plan import Plan
 from assay.record import RunRecord
+from assay.report.words.sections import heading
 
 BEYOND = 10
 STEPS_PER_NINE = 12
 TABLE = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
-def latency_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class LatencyPoint:
+    """A place on the curve: quantile and nanoseconds."""
+
+    q: float
+    ns: float
+
+
+@dataclass(frozen=True)
+class LatencyCell:
+    """A quantile in the table; `ns` is None where too few operations lie above it."""
+
+    q: float
+    ns: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class LatencyArm:
+    """One arm's merged histogram."""
+
+    arm: str
+    index: int
+    """The arm's place in the plan, by which it has its colour."""
+    operations: int
+    operations_text: str
+    runs: int
+    """Runs whose histogram is in it."""
+    unreadable: int
+    """Histograms that could not be read."""
+    points: list[LatencyPoint]
+    cells: list[LatencyCell]
+    max: str
+    """The largest latency, with its unit."""
+
+
+@dataclass(frozen=True)
+class LatencyGroup:
+    """The arms of one case."""
+
+    case: str
+    heading: str
+    """Empty where there is one case."""
+    arms: list[LatencyArm]
+    drawn: bool
+    """Whether any arm has a curve."""
+
+
+def latency_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[LatencyGroup]:
     """Quantile curves by case and arm; `runs` are those that count."""
     groups = []
     for case in plan.cases:
@@ -38,8 +87,8 @@ def latency_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]
             if merged is not None and merged.get_total_count():
                 arms.append(_arm(arm.name, index, merged, len(encoded), unreadable))
         if arms:
-            drawn = any(a["points"] for a in arms)
-            groups.append({"case": case.name, "arms": arms, "drawn": drawn})
+            drawn = any(a.points for a in arms)
+            groups.append(LatencyGroup(case.name, heading(plan, case.name), arms, drawn))
     return groups
 
 
@@ -58,24 +107,24 @@ def quantiles(histogram: HdrHistogram) -> list[tuple[float, float]]:
 
 def _arm(
     name: str, index: int, merged: HdrHistogram, histograms: int, unreadable: int
-) -> dict[str, Any]:
+) -> LatencyArm:
     total = merged.get_total_count()
     cells = []
     for q in TABLE:
         enough = (1 - q) * total >= BEYOND
         value = merged.get_value_at_percentile(100 * q) if enough else None
-        cells.append({"q": q, "ns": value, "text": _text(value)})
-    return {
-        "arm": name,
-        "index": index,
-        "operations": total,
-        "operations_text": format_quantity(total, ""),
-        "runs": histograms - unreadable,
-        "unreadable": unreadable,
-        "points": [{"q": q, "ns": ns} for q, ns in quantiles(merged) if ns > 0],
-        "cells": cells,
-        "max": _text(merged.get_max_value()),
-    }
+        cells.append(LatencyCell(q, value, _text(value)))
+    return LatencyArm(
+        arm=name,
+        index=index,
+        operations=total,
+        operations_text=format_quantity(total, ""),
+        runs=histograms - unreadable,
+        unreadable=unreadable,
+        points=[LatencyPoint(q, ns) for q, ns in quantiles(merged) if ns > 0],
+        cells=cells,
+        max=_text(merged.get_max_value()),
+    )
 
 
 def _text(nanoseconds: float | None) -> str:

@@ -12,7 +12,6 @@ import json
 import re
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -40,7 +39,7 @@ def report_html(bundle: Bundle) -> str:
     )
 
 
-def embedded(data: Any) -> str:
+def embedded(data: object) -> str:
     """JSON that can stand in a script element: no character of it can begin markup."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

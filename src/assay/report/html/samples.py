@@ -10,12 +10,13 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from assay.core.metrics import metric
 from assay.core.units import format_quantity
 from assay.plan import SENTINEL, Plan
 from assay.record import RunRecord, statuses
+from assay.report.words.sections import heading
 
 EVIDENCE_SHOWN = 4
 
@@ -34,7 +35,86 @@ def axis_scale(largest: float, unit: str) -> tuple[float, str]:
 # every run
 
 
-def run_groups(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class RunPoint:
+    """One run; `value` is None where it has none that can be drawn."""
+
+    run: int
+    arm: str
+    value: float | None
+    status: str
+    """"counts", "aside", "void" or "failed"."""
+    title: str
+    """What is said of it when pointed at."""
+
+
+@dataclass(frozen=True)
+class BlockStripe:
+    """First and last run of one attempt at a block."""
+
+    block: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class PhaseStart:
+    """The first run of a phase after the first: fresh runs after a screen, extensions."""
+
+    phase: str
+    run: int
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Every run of one case."""
+
+    case: str
+    heading: str
+    """Empty where there is one case."""
+    unit: str
+    """Of the axis, empty for a plain number."""
+    divisor: float
+    """What turns a value into one of the axis."""
+    arms: list[str]
+    baseline: str
+    points: list[RunPoint]
+    blocks: list[BlockStripe]
+    phases: list[PhaseStart]
+    medians: dict[str, float]
+    """By arm, of the runs that count."""
+
+
+@dataclass(frozen=True)
+class NotCounted:
+    """A void or failed run."""
+
+    run: int
+    case: str
+    arm: str
+    block: int
+    attempt: int
+    """From 1 on."""
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class TallyRow:
+    """Runs of one arm by what became of them."""
+
+    arm: str
+    levels: str
+    role: str
+    """"self-check", "placebo" or empty."""
+    made: int
+    counts: int
+    aside: int
+    void: int
+    failed: int
+
+
+def run_groups(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[RunGroup]:
     """Every run as a dot, a group per case."""
     marked = list(zip(runs, statuses(runs, blocks), strict=True))
     values = [v for r in runs if (v := _value(plan, r)) is not None]
@@ -45,17 +125,18 @@ def run_groups(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[dict[
         if not mine:
             continue
         groups.append(
-            {
-                "case": case.name,
-                "unit": unit,
-                "divisor": divisor,
-                "arms": [a.name for a in plan.arms if any(r.arm == a.name for r, _ in mine)],
-                "baseline": plan.baseline,
-                "points": [_point(plan, r, s) for r, s in mine],
-                "blocks": _stripes(r for r, _ in marked),
-                "phases": _phases(plan, runs),
-                "medians": _medians(plan, mine),
-            }
+            RunGroup(
+                case=case.name,
+                heading=heading(plan, case.name),
+                unit=unit,
+                divisor=divisor,
+                arms=[a.name for a in plan.arms if any(r.arm == a.name for r, _ in mine)],
+                baseline=plan.baseline,
+                points=[_point(plan, r, s) for r, s in mine],
+                blocks=_stripes(r for r, _ in marked),
+                phases=_phases(plan, runs),
+                medians=_medians(plan, mine),
+            )
         )
     return groups
 
@@ -65,7 +146,7 @@ def _value(plan: Plan, run: RunRecord) -> float | None:
     return value if value and value > 0 else None
 
 
-def _point(plan: Plan, run: RunRecord, status: str) -> dict[str, Any]:
+def _point(plan: Plan, run: RunRecord, status: str) -> RunPoint:
     value = _value(plan, run)
     shown = "no value" if value is None else format_quantity(value, metric(plan.primary).unit)
     aside = "does not count: its block was run again for this case, or not completed"
@@ -73,26 +154,18 @@ def _point(plan: Plan, run: RunRecord, status: str) -> dict[str, Any]:
     if status in ("void", "failed"):
         why = f"{status}: {run.reason}"
     title = f"run {run.run}, block {run.block}, {run.arm}: {shown}"
-    return {
-        "run": run.run,
-        "arm": run.arm,
-        "value": value,
-        "status": status,
-        "title": f"{title}\n{why}" if why else title,
-    }
+    return RunPoint(run.run, run.arm, value, status, f"{title}\n{why}" if why else title)
 
 
-def _stripes(runs: Iterable[RunRecord]) -> list[dict[str, int]]:
+def _stripes(runs: Iterable[RunRecord]) -> list[BlockStripe]:
     """First and last run of every block and attempt, in the order made."""
-    found: dict[tuple[int, int], dict[str, int]] = {}
+    found: dict[tuple[int, int], list[int]] = {}
     for run in runs:
-        key = (run.block, run.attempt)
-        stripe = found.setdefault(key, {"block": run.block, "first": run.run, "last": run.run})
-        stripe["last"] = run.run
-    return list(found.values())
+        found.setdefault((run.block, run.attempt), []).append(run.run)
+    return [BlockStripe(block, made[0], made[-1]) for (block, _), made in found.items()]
 
 
-def _phases(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+def _phases(plan: Plan, runs: Sequence[RunRecord]) -> list[PhaseStart]:
     """The first run of each phase after the first: fresh runs after a screen, extensions."""
     found: dict[str, int] = {}
     for run in runs:
@@ -100,7 +173,7 @@ def _phases(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
         if plan.screen is not None and not name:
             name = "screen" if run.block < plan.screen.blocks else "fresh runs"
         found.setdefault(name, run.run)
-    return [{"phase": name, "run": run} for name, run in found.items() if name]
+    return [PhaseStart(name, run) for name, run in found.items() if name]
 
 
 def _medians(plan: Plan, marked: Sequence[tuple[RunRecord, str]]) -> dict[str, float]:
@@ -112,34 +185,37 @@ def _medians(plan: Plan, marked: Sequence[tuple[RunRecord, str]]) -> dict[str, f
     return {arm: statistics.median(found) for arm, found in values.items()}
 
 
-def not_counted(runs: Sequence[RunRecord], blocks: int) -> list[dict[str, Any]]:
+def not_counted(runs: Sequence[RunRecord], blocks: int) -> list[NotCounted]:
     """The void and failed runs, with their reasons."""
     return [
-        {
-            "run": r.run,
-            "case": r.case,
-            "arm": r.arm,
-            "block": r.block,
-            "attempt": r.attempt + 1,
-            "status": s,
-            "reason": r.reason,
-        }
+        NotCounted(
+            run=r.run,
+            case=r.case,
+            arm=r.arm,
+            block=r.block,
+            attempt=r.attempt + 1,
+            status=s,
+            reason=r.reason,
+        )
         for r, s in zip(runs, statuses(runs, blocks), strict=True)
         if s in ("void", "failed")
     ]
 
 
-def tally(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[dict[str, Any]]:
+def tally(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[TallyRow]:
     """Runs per arm: made, counting, set aside, void, failed."""
     counted = Counter((r.arm, s) for r, s in zip(runs, statuses(runs, blocks), strict=True))
     return [
-        {
-            "arm": a.name,
-            "levels": ", ".join(f"{f} = {level}" for f, level in a.levels.items()),
-            "role": "self-check" if a.name == SENTINEL else "placebo" if a.placebo else "",
-            "made": sum(n for (arm, _), n in counted.items() if arm == a.name),
-            **{s: counted[a.name, s] for s in ("counts", "aside", "void", "failed")},
-        }
+        TallyRow(
+            arm=a.name,
+            levels=", ".join(f"{f} = {level}" for f, level in a.levels.items()),
+            role="self-check" if a.name == SENTINEL else "placebo" if a.placebo else "",
+            made=sum(n for (arm, _), n in counted.items() if arm == a.name),
+            counts=counted[a.name, "counts"],
+            aside=counted[a.name, "aside"],
+            void=counted[a.name, "void"],
+            failed=counted[a.name, "failed"],
+        )
         for a in plan.arms
     ]
 
@@ -147,19 +223,35 @@ def tally(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[dict[str, 
 # medians of every metric
 
 
-def metric_medians(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class MedianRow:
+    """One arm's medians, as text, in the order of the group's metrics; empty where unknown."""
+
+    arm: str
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class MedianGroup:
+    """The medians of one case."""
+
+    case: str
+    heading: str
+    """Empty where there is one case."""
+    metrics: list[str]
+    rows: list[MedianRow]
+
+
+def metric_medians(plan: Plan, runs: Sequence[RunRecord]) -> list[MedianGroup]:
     """Medians over the runs that count, by arm, of the primary and the watched metrics."""
     names = [plan.primary, *(n for n in plan.also if n != plan.primary)]
     groups = []
     for case in plan.cases:
         mine = [r for r in runs if r.case == case.name]
-        rows = [
-            {"arm": a.name, "cells": [_median_text(mine, a.name, n) for n in names]}
-            for a in plan.arms
-        ]
-        rows = [r for r in rows if any(r["cells"])]
+        cells = {a.name: [_median_text(mine, a.name, n) for n in names] for a in plan.arms}
+        rows = [MedianRow(arm, texts) for arm, texts in cells.items() if any(texts)]
         if rows:
-            groups.append({"case": case.name, "metrics": names, "rows": rows})
+            groups.append(MedianGroup(case.name, heading(plan, case.name), names, rows))
     return groups
 
 
@@ -171,50 +263,110 @@ def _median_text(runs: Sequence[RunRecord], arm: str, name: str) -> str:
 # work per CPU
 
 
-def cpu_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class CpuBusy:
+    """The busy fraction of one CPU over an arm's runs."""
+
+    cpu: int
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class CpuArm:
+    """One arm's CPUs, and in words how even the work was."""
+
+    arm: str
+    runs: int
+    cpus: list[CpuBusy]
+    mean: str
+    least: str
+    """The idlest CPU."""
+    most: str
+    """The busiest CPU."""
+    spread: str
+    """How far these two are apart."""
+
+
+@dataclass(frozen=True)
+class CpuGroup:
+    """The arms of one case."""
+
+    case: str
+    heading: str
+    """Empty where there is one case."""
+    arms: list[CpuArm]
+
+
+def cpu_groups(plan: Plan, runs: Sequence[RunRecord]) -> list[CpuGroup]:
     """The busy fraction of every CPU, by arm: mean over the runs that count, and range."""
     groups = []
     for case in plan.cases:
         arms = []
         for arm in plan.arms:
             mine = [r for r in runs if r.case == case.name and r.arm == arm.name and r.cpus]
-            if mine:
-                named = {"arm": arm.name, "runs": len(mine)}
-                if cpus := _cpus(mine):
-                    arms.append({**named, "cpus": cpus, **_evenness(cpus)})
+            if cpus := _cpus(mine):
+                arms.append(_cpu_arm(arm.name, len(mine), cpus))
         if arms:
-            groups.append({"case": case.name, "arms": arms})
+            groups.append(CpuGroup(case.name, heading(plan, case.name), arms))
     return groups
 
 
-def _cpus(runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+def _cpus(runs: Sequence[RunRecord]) -> list[CpuBusy]:
     busy: dict[int, list[float]] = {}
     for run in runs:
         for cpu in run.cpus:
             if cpu.get("busy") is not None:
                 busy.setdefault(int(cpu["cpu"]), []).append(float(cpu["busy"]))
-    return [
-        {"cpu": cpu, "mean": statistics.fmean(b), "low": min(b), "high": max(b)}
-        for cpu, b in sorted(busy.items())
-    ]
+    return [CpuBusy(cpu, statistics.fmean(b), min(b), max(b)) for cpu, b in sorted(busy.items())]
 
 
-def _evenness(cpus: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _cpu_arm(name: str, runs: int, cpus: list[CpuBusy]) -> CpuArm:
     """Mean, and the idlest and the busiest CPU, as text."""
-    means = [c["mean"] for c in cpus]
-    least, most = min(cpus, key=lambda c: c["mean"]), max(cpus, key=lambda c: c["mean"])
-    return {
-        "mean": format_quantity(statistics.fmean(means), "fraction"),
-        "least": f"CPU {least['cpu']}: {format_quantity(least['mean'], 'fraction')}",
-        "most": f"CPU {most['cpu']}: {format_quantity(most['mean'], 'fraction')}",
-        "spread": f"{100 * (max(means) - min(means)):.3g} points",
-    }
+    means = [c.mean for c in cpus]
+    least, most = min(cpus, key=lambda c: c.mean), max(cpus, key=lambda c: c.mean)
+    return CpuArm(
+        arm=name,
+        runs=runs,
+        cpus=cpus,
+        mean=format_quantity(statistics.fmean(means), "fraction"),
+        least=f"CPU {least.cpu}: {format_quantity(least.mean, 'fraction')}",
+        most=f"CPU {most.cpu}: {format_quantity(most.mean, 'fraction')}",
+        spread=f"{100 * (max(means) - min(means)):.3g} points",
+    )
 
 
 # witnesses
 
 
-def witnesses(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class SeenEvidence:
+    """One text of evidence, and in how many runs it was seen."""
+
+    text: str
+    runs: int
+    held: bool
+
+
+@dataclass(frozen=True)
+class WitnessRow:
+    """What was seen of one level of one factor."""
+
+    factor: str
+    change: str
+    level: str
+    held: int
+    """Runs in which the level was in force."""
+    seen: int
+    """Runs that had the level."""
+    evidence: list[SeenEvidence]
+    """What spoke against the level first."""
+    more: int
+    """Pieces of evidence that are not shown."""
+
+
+def witnesses(plan: Plan, runs: Sequence[RunRecord]) -> list[WitnessRow]:
     """What was seen of every factor at every level, over the runs that count."""
     found = []
     for name, factor in plan.factors.items():
@@ -224,17 +376,17 @@ def witnesses(plan: Plan, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
             against = Counter(w.evidence for w in seen if not w.held)
             shown = [*against, *(e for e in evidence if e not in against)]
             found.append(
-                {
-                    "factor": name,
-                    "change": factor.change,
-                    "level": level,
-                    "held": sum(w.held for w in seen),
-                    "seen": len(seen),
-                    "evidence": [
-                        {"text": e, "runs": evidence[e], "held": e not in against}
+                WitnessRow(
+                    factor=name,
+                    change=factor.change,
+                    level=level,
+                    held=sum(w.held for w in seen),
+                    seen=len(seen),
+                    evidence=[
+                        SeenEvidence(e, evidence[e], e not in against)
                         for e in shown[:EVIDENCE_SHOWN]
                     ],
-                    "more": max(0, len(shown) - EVIDENCE_SHOWN),
-                }
+                    more=max(0, len(shown) - EVIDENCE_SHOWN),
+                )
             )
     return found

@@ -1,7 +1,8 @@
-"""The view: one plain dict with everything the report says, from a bundle.
+"""The view: one record with everything the report says, from a bundle.
 
 The template and the charts read it and compute nothing, so what the page says can be tested
-without a page. A section with nothing to show carries the sentence that says so in `empty`.
+without a page. A section with nothing to show carries the sentence that says so in `empty`; one
+that a design does not have is None.
 Verdicts are taken as `verdicts.json` has them; where a study was cut off before it wrote them,
 they are recomputed from its runs. Reading the runs checks their chain of digests.
 """
@@ -9,8 +10,8 @@ they are recomputed from its runs. Reading the runs checks their chain of digest
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
-from typing import Any
 
 from assay.core.errors import BundleError
 from assay.core.metrics import metric
@@ -19,12 +20,27 @@ from assay.explain import explanations
 from assay.plan import Plan
 from assay.reasons import Code
 from assay.record import Bundle, RunRecord, counting, replayed, statuses, verdicts_of
-from assay.report.html.best import best_view
-from assay.report.html.causes import causes_view
-from assay.report.html.latency import latency_groups
-from assay.report.html.profiled import profile_view
-from assay.report.html.rows import forest, heading, leads, slow_rows, verdict_groups
+from assay.report.html.best import BestSection, best_view
+from assay.report.html.causes import CauseSection, causes_view
+from assay.report.html.latency import LatencyGroup, latency_groups
+from assay.report.html.profiled import ProfileSection, profile_view
+from assay.report.html.rows import (
+    Forest,
+    LeadRow,
+    Leads,
+    VerdictGroup,
+    forest,
+    leads,
+    slow_rows,
+    verdict_groups,
+)
 from assay.report.html.samples import (
+    CpuGroup,
+    MedianGroup,
+    NotCounted,
+    RunGroup,
+    TallyRow,
+    WitnessRow,
     cpu_groups,
     metric_medians,
     not_counted,
@@ -32,13 +48,146 @@ from assay.report.html.samples import (
     tally,
     witnesses,
 )
-from assay.report.html.scaling import scaling_view
-from assay.report.html.screen import screen_view
+from assay.report.html.scaling import ScalingSection, scaling_view
+from assay.report.html.screen import ScreenSection, screen_view
 from assay.report.words import particulars
 from assay.report.words.answer import answer
+from assay.report.words.particulars import CheckSection, Pairs
 from assay.verdict.rows import Verdicts
 
-View = dict[str, Any]
+
+@dataclass(frozen=True)
+class Banner:
+    """What a reader must know before believing anything below. `kind` gives it its colour."""
+
+    kind: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class VerdictSection:
+    """The tables of verdicts."""
+
+    groups: list[VerdictGroup]
+    fresh: bool
+    """Whether they are from fresh runs, made after a screen."""
+    reading: str
+    """What the effects are on."""
+    empty: str
+    """Why there is no verdict; empty where there is one."""
+    margin: str
+    smallest: str
+
+
+@dataclass(frozen=True)
+class SlowSection:
+    """Rare slow runs, as leads."""
+
+    rows: list[LeadRow]
+    cases: bool
+    """Whether there are several cases."""
+
+
+@dataclass(frozen=True)
+class RunSection:
+    """Every run."""
+
+    groups: list[RunGroup]
+    axis: str
+    full: bool
+    """Whether all planned blocks are run, whatever is decided."""
+    present: list[str]
+    """The statuses that runs have."""
+    not_counted: list[NotCounted]
+    cases: bool
+    """Whether there are several cases."""
+    empty: str
+
+
+@dataclass(frozen=True)
+class LatencySection:
+    """Quantiles of latency."""
+
+    groups: list[LatencyGroup]
+    logarithmic: bool
+    """Whether the axis of latencies is."""
+    batches: list[str]
+    """What one latency is the mean over, where it is not one operation."""
+    unreadable: int
+    """Histograms that could not be read."""
+    empty: str
+
+
+@dataclass(frozen=True)
+class CpuSection:
+    """How evenly the CPUs were busy."""
+
+    groups: list[CpuGroup]
+    empty: str
+
+
+@dataclass(frozen=True)
+class MetricSection:
+    """Other metrics: medians and leads."""
+
+    medians: list[MedianGroup]
+    operations: str
+    """How many operations the runs that count are made of."""
+    leads: Leads
+    cases: bool
+    """Whether there are several cases."""
+    told_apart: bool
+    """Whether the harness makes differences of its own."""
+    empty: str
+
+
+@dataclass(frozen=True)
+class PlanSection:
+    """The plan and what became of it."""
+
+    pairs: Pairs
+    rule: Pairs
+    extended: bool
+    tally: list[TallyRow]
+
+
+@dataclass(frozen=True)
+class HostSection:
+    """Facts of the host, and what it cannot do."""
+
+    pairs: Pairs
+    cannot: Pairs
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything the report of a bundle says, in the order of the page."""
+
+    study: str
+    question: str
+    answer: list[str]
+    """Sentences, most important first."""
+    scope: str
+    """What the answer is about."""
+    banners: list[Banner]
+    screen: ScreenSection | None
+    scaling: ScalingSection | None
+    verdicts: VerdictSection
+    causes: CauseSection
+    slow: SlowSection
+    best: BestSection | None
+    forest: Forest
+    runs: RunSection
+    latency: LatencySection
+    cpus: CpuSection
+    metrics: MetricSection
+    profile: ProfileSection
+    witnesses: list[WitnessRow]
+    plan: PlanSection
+    host: HostSection
+    check: CheckSection
+    study_text: str
 
 
 def view(bundle: Bundle) -> View:
@@ -46,38 +195,35 @@ def view(bundle: Bundle) -> View:
     plan, host, runs = bundle.plan, bundle.host, bundle.runs()
     verdicts, finished = _verdicts(bundle)
     counted = counting(runs, verdicts.blocks)
-    return {
-        "study": plan.study,
-        "question": plan.question,
-        "answer": answer(plan, verdicts),
-        "scope": particulars.scope(plan, host, len(runs)),
-        "banners": banners(plan, verdicts, finished),
-        "screen": screen_view(plan, verdicts),
-        "scaling": scaling_view(plan, verdicts),
-        "verdicts": _verdict_section(plan, verdicts),
-        "causes": causes_view(plan, explanations(plan, runs, verdicts)),
-        "slow": {"rows": slow_rows(plan, verdicts), "cases": len(plan.cases) > 1},
-        "best": best_view(plan, verdicts),
-        "forest": forest(plan, verdicts),
-        "runs": _run_section(plan, runs, verdicts.blocks),
-        "latency": _latency_section(plan, counted),
-        "cpus": _cpu_section(plan, counted),
-        "metrics": _metric_section(plan, verdicts, counted),
-        "profile": profile_view(bundle, verdicts),
-        "witnesses": witnesses(plan, counted),
-        "plan": {
-            "pairs": particulars.plan_pairs(plan, verdicts, runs),
-            "rule": particulars.rule_pairs(plan),
-            "extended": verdicts.extensions > 0,
-            "tally": tally(plan, runs, verdicts.blocks),
-        },
-        "host": {
-            "pairs": particulars.host_pairs(host),
-            "cannot": particulars.host_cannot(host),
-        },
-        "check": particulars.check(plan, bundle.folder.name, runs),
-        "study_text": bundle.study,
-    }
+    return View(
+        study=plan.study,
+        question=plan.question,
+        answer=answer(plan, verdicts),
+        scope=particulars.scope(plan, host, len(runs)),
+        banners=banners(plan, verdicts, finished),
+        screen=screen_view(plan, verdicts),
+        scaling=scaling_view(plan, verdicts),
+        verdicts=_verdict_section(plan, verdicts),
+        causes=causes_view(plan, explanations(plan, runs, verdicts)),
+        slow=SlowSection(slow_rows(plan, verdicts), len(plan.cases) > 1),
+        best=best_view(plan, verdicts),
+        forest=forest(plan, verdicts),
+        runs=_run_section(plan, runs, verdicts.blocks),
+        latency=_latency_section(plan, counted),
+        cpus=_cpu_section(plan, counted),
+        metrics=_metric_section(plan, verdicts, counted),
+        profile=profile_view(bundle, verdicts),
+        witnesses=witnesses(plan, counted),
+        plan=PlanSection(
+            pairs=particulars.plan_pairs(plan, verdicts, runs),
+            rule=particulars.rule_pairs(plan),
+            extended=verdicts.extensions > 0,
+            tally=tally(plan, runs, verdicts.blocks),
+        ),
+        host=HostSection(particulars.host_pairs(host), particulars.host_cannot(host)),
+        check=particulars.check(plan, bundle.folder.name, runs),
+        study_text=bundle.study,
+    )
 
 
 LOGARITHMIC_ABOVE = 8.0
@@ -87,9 +233,10 @@ CHARTS = ("screen", "scaling", "best", "forest", "runs", "latency", "cpus")
 """The parts of a view that charts are drawn from."""
 
 
-def charts(found: View) -> dict[str, Any]:
-    """What the page's script needs: the parts of a view that become pictures."""
-    return {name: found[name] for name in CHARTS}
+def charts(found: View) -> dict[str, object]:
+    """What the page's script needs, as JSON: the parts of a view that become pictures."""
+    whole = asdict(found)
+    return {name: whole[name] for name in CHARTS}
 
 
 def _verdicts(bundle: Bundle) -> tuple[Verdicts, bool]:
@@ -100,7 +247,7 @@ def _verdicts(bundle: Bundle) -> tuple[Verdicts, bool]:
         return verdicts_of(replayed(bundle)), False
 
 
-def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, str]]:
+def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[Banner]:
     """What a reader must know before believing anything below."""
     found = []
     if told := verdicts.told_apart:
@@ -127,23 +274,23 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[dict[str, st
         for text, reason in coded
         if reason is None or reason.code != Code.STAND_IN
     ]
-    return [{"kind": kind, "title": title, "text": text} for kind, title, text in found]
+    return [Banner(kind, title, text) for kind, title, text in found]
 
 
-def _verdict_section(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
+def _verdict_section(plan: Plan, verdicts: Verdicts) -> VerdictSection:
     primary = metric(verdicts.primary)
     groups = verdict_groups(plan, verdicts)
     reading = f"Effects are on {verdicts.primary} ({primary.text})"
     if primary.better == "lower":
         reading += ", counted so that up is better: +25 % is the old value divided by 1.25"
-    return {
-        "groups": groups,
-        "fresh": plan.screen is not None,
-        "reading": f"{reading}.",
-        "empty": "" if groups else _no_verdict(plan, verdicts),
-        "margin": percent(plan.margin),
-        "smallest": percent(plan.smallest),
-    }
+    return VerdictSection(
+        groups=groups,
+        fresh=plan.screen is not None,
+        reading=f"{reading}.",
+        empty="" if groups else _no_verdict(plan, verdicts),
+        margin=percent(plan.margin),
+        smallest=percent(plan.smallest),
+    )
 
 
 def _no_verdict(plan: Plan, verdicts: Verdicts) -> str:
@@ -157,53 +304,49 @@ def _no_verdict(plan: Plan, verdicts: Verdicts) -> str:
     return "There is no verdict: the screen handed nothing on."
 
 
-def _run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> dict[str, Any]:
-    found = statuses(runs, blocks)
+def _run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> RunSection:
     groups = run_groups(plan, runs, blocks)
-    return {
-        "groups": _headed(plan, groups),
-        "axis": f"{plan.primary}, {groups[0]['unit']}"
-        if groups and groups[0]["unit"]
-        else plan.primary,
-        "full": plan.full,
-        "present": sorted(set(found)),
-        "not_counted": not_counted(runs, blocks),
-        "cases": len(plan.cases) > 1,
-        "empty": "" if groups else "No run was made.",
-    }
+    unit = groups[0].unit if groups else ""
+    return RunSection(
+        groups=groups,
+        axis=f"{plan.primary}, {unit}" if unit else plan.primary,
+        full=plan.full,
+        present=sorted(set(statuses(runs, blocks))),
+        not_counted=not_counted(runs, blocks),
+        cases=len(plan.cases) > 1,
+        empty="" if groups else "No run was made.",
+    )
 
 
-def _latency_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]:
+def _latency_section(plan: Plan, counted: Sequence[RunRecord]) -> LatencySection:
     groups = latency_groups(plan, counted)
     empty = "No run that counts recorded a histogram of latencies."
-    drawn = [p["ns"] for g in groups for a in g["arms"] for p in a["points"]]
-    return {
-        "groups": _headed(plan, groups),
-        "logarithmic": bool(drawn) and max(drawn) > LOGARITHMIC_ABOVE * min(drawn),
-        "batches": sorted({r.latency_of for r in counted} - {"operations"}),
-        "unreadable": sum(a["unreadable"] for g in groups for a in g["arms"]),
-        "empty": "" if groups else empty,
-    }
+    drawn = [p.ns for g in groups for a in g.arms for p in a.points]
+    return LatencySection(
+        groups=groups,
+        logarithmic=bool(drawn) and max(drawn) > LOGARITHMIC_ABOVE * min(drawn),
+        batches=sorted({r.latency_of for r in counted} - {"operations"}),
+        unreadable=sum(a.unreadable for g in groups for a in g.arms),
+        empty="" if groups else empty,
+    )
 
 
-def _cpu_section(plan: Plan, counted: Sequence[RunRecord]) -> dict[str, Any]:
+def _cpu_section(plan: Plan, counted: Sequence[RunRecord]) -> CpuSection:
     groups = cpu_groups(plan, counted)
-    empty = "No run that counts recorded how busy each CPU was."
-    return {"groups": _headed(plan, groups), "empty": "" if groups else empty}
+    return CpuSection(
+        groups, "" if groups else "No run that counts recorded how busy each CPU was."
+    )
 
 
-def _metric_section(plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]) -> dict[str, Any]:
+def _metric_section(plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]) -> MetricSection:
     medians = metric_medians(plan, counted)
     found = leads(plan, verdicts)
-    return {
-        "medians": _headed(plan, medians),
-        "operations": particulars.operations_text(counted),
-        **found,
-        "cases": len(plan.cases) > 1,
-        "told_apart": bool(verdicts.told_apart),
-        "empty": "" if medians or any(found.values()) else "No run counts, so nothing is shown.",
-    }
-
-
-def _headed(plan: Plan, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [g | {"heading": heading(plan, g["case"])} for g in groups]
+    shown = medians or found.stand_out or found.effects or found.rest
+    return MetricSection(
+        medians=medians,
+        operations=particulars.operations_text(counted),
+        leads=found,
+        cases=len(plan.cases) > 1,
+        told_apart=bool(verdicts.told_apart),
+        empty="" if shown else "No run counts, so nothing is shown.",
+    )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from assay.plan import Plan
 from assay.report.words.line import Line
-from assay.report.words.scaling import BESIDE, cases, compared, not_compared, thread_rows
+from assay.report.words.scaling import BESIDE, ThreadRow, cases, compared, not_compared, thread_rows
 from assay.report.words.wording import STYLES, estimate, interval, listed, short
 from assay.verdict.rows import ScalingRow, Verdicts
 
@@ -50,15 +49,14 @@ def _compared_lines(verdicts: Verdicts, case: str) -> list[Line]:
 
 
 def _thread_lines(
-    rows: Sequence[Mapping[str, Any]], curves: Sequence[ScalingRow], plan: Plan
+    rows: Sequence[ThreadRow], curves: Sequence[ScalingRow], plan: Plan
 ) -> list[Line]:
     """A small table: threads, throughput of each configuration, what their ratio suggests."""
     names = [c.configuration for c in curves]
-    leads = any(r["lead"] for r in rows)
+    leads = any(r.lead for r in rows)
     heads = ["threads", *names, *([f"{names[-1]} against {names[0]} (leads)"] if leads else [])]
     cells = [
-        [str(r["threads"]), *r["measured"], f"{r['lead']:15} {r['interval']}" if r["lead"] else ""]
-        for r in rows
+        [str(r.threads), *r.measured, f"{r.lead:15} {r.interval}" if r.lead else ""] for r in rows
     ]
     widths = [max(len(str(row[k])) for row in [heads, *cells]) for k in range(len(heads))]
 

@@ -7,8 +7,8 @@ every one may be missing; only scalar facts are shown, and what the host cannot 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from assay.core.metrics import metric
 from assay.core.units import format_duration, format_quantity, percent
@@ -153,13 +153,13 @@ def _order(plan: Plan) -> str:
 # host
 
 
-def host_pairs(host: Mapping[str, Any]) -> Pairs:
+def host_pairs(host: Mapping[str, object]) -> Pairs:
     """The scalar facts of the host, those that people look for first."""
     names = [*(n for n in HOST_NAMES if n in host), *(n for n in host if n not in HOST_NAMES)]
     return [
-        (HOST_NAMES.get(name, name.replace("_", " ")), _fact(name, host[name]))
+        (HOST_NAMES.get(name, name.replace("_", " ")), _fact(name, value))
         for name in names
-        if isinstance(host[name], str | int | float) and host[name] != ""
+        if isinstance(value := host[name], str | int | float) and value != ""
     ]
 
 
@@ -178,7 +178,7 @@ def _size(value: int) -> str:
     return f"{value} B"
 
 
-def host_cannot(host: Mapping[str, Any]) -> Pairs:
+def host_cannot(host: Mapping[str, object]) -> Pairs:
     """What the host cannot do or count, and why; empty where it does not say."""
     can = host.get("can")
     if not isinstance(can, Mapping):
@@ -191,7 +191,7 @@ def host_cannot(host: Mapping[str, Any]) -> Pairs:
     ]
 
 
-def scope(plan: Plan, host: Mapping[str, Any], runs: int) -> str:
+def scope(plan: Plan, host: Mapping[str, object], runs: int) -> str:
     """What the answer is about, and so what it is not about."""
     if not runs:
         return "Nothing has been measured yet."
@@ -206,19 +206,30 @@ def scope(plan: Plan, host: Mapping[str, Any], runs: int) -> str:
 # checking
 
 
-def check(plan: Plan, folder: str, runs: Sequence[RunRecord]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class CheckSection:
+    """How a stranger checks the report: two commands, and what identifies the study."""
+
+    verify: str
+    """The command that recomputes every verdict from the runs."""
+    again: str
+    """The command that runs the study again in the same orders."""
+    pairs: Pairs
+
+
+def check(plan: Plan, folder: str, runs: Sequence[RunRecord]) -> CheckSection:
     """How a stranger checks the report."""
-    return {
-        "verify": f"assay verify {folder}",
-        "again": f"assay run study.toml --seed {plan.seed}",
-        "pairs": [
+    return CheckSection(
+        verify=f"assay verify {folder}",
+        again=f"assay run study.toml --seed {plan.seed}",
+        pairs=[
             ("Assay", plan.version),
             ("digest of the last run", runs[-1].digest if runs else "no run was made"),
             ("digest of the study's text", plan.study_sha256),
             ("first run began", runs[0].started if runs else ""),
             ("last run began", runs[-1].started if runs else ""),
         ],
-    }
+    )
 
 
 def operations_text(runs: Sequence[RunRecord]) -> str:

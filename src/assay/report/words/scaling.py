@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from assay.core.metrics import metric
 from assay.core.units import format_quantity
@@ -40,7 +40,20 @@ def not_compared(rows: Sequence[Row]) -> str:
     return reasons.pop() if len(reasons) == 1 and all(r.estimate is None for r in rows) else ""
 
 
-def thread_rows(plan: Plan, verdicts: Verdicts, case: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class ThreadRow:
+    """Throughput at one number of threads, as text."""
+
+    threads: int
+    measured: list[str]
+    """Of each configuration."""
+    lead: str
+    """What the ratio of two configurations suggests; empty where one was run."""
+    interval: str
+    estimate: str
+
+
+def thread_rows(plan: Plan, verdicts: Verdicts, case: str) -> list[ThreadRow]:
     """Per number of threads: what each configuration measured, and what their ratio suggests."""
     assert plan.scaling is not None
     unit = metric(plan.primary).unit
@@ -56,13 +69,13 @@ def thread_rows(plan: Plan, verdicts: Verdicts, case: str) -> list[dict[str, Any
         lead = leads.get(level)
         change = None if lead is None else as_measured(lead)
         found.append(
-            {
-                "threads": level,
-                "measured": cells,
-                "lead": "" if lead is None else reading(lead),
-                "interval": "" if change is None else interval(change),
-                "estimate": "" if change is None else estimate(change),
-            }
+            ThreadRow(
+                threads=level,
+                measured=cells,
+                lead="" if lead is None else reading(lead),
+                interval="" if change is None else interval(change),
+                estimate="" if change is None else estimate(change),
+            )
         )
     return found
 

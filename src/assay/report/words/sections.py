@@ -78,6 +78,15 @@ def main_case(plan: Plan) -> str:
     return SUITE if len(plan.cases) > 1 else plan.cases[0].name
 
 
+def heading(plan: Plan, case: str) -> str:
+    """How a case is introduced; empty where there is only one."""
+    if len(plan.cases) == 1:
+        return ""
+    if case == SUITE:
+        return f"{'Both' if len(plan.cases) == 2 else f'All {len(plan.cases)}'} cases together"
+    return f"Case {case}"
+
+
 # leads
 
 
