@@ -139,6 +139,18 @@ def test_files_open_with_what_they_are_and_stay_small(path: Path) -> None:
             assert lines <= FUNCTION_LINES, f"{path.name}:{node.lineno} {node.name}: {lines} lines"
 
 
+def test_no_class_name_stands_for_two_things() -> None:
+    """Public or private, in any module: what is found by its name is found at once."""
+    places: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+                places.setdefault(node.name, []).append(where)
+    assert len(places) > 300
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
 def test_only_the_command_line_prints_or_exits() -> None:
     """stdout and the exit code belong to `cli`."""
     for path in modules():

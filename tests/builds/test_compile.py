@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.builds.compile import make
-from assay.builds.progress import Step, listening
+from assay.builds.progress import BuildProgress, listening
 from assay.core.errors import MissingError
 
 COMPILER = """#!/bin/sh
@@ -30,8 +30,8 @@ def sources(tmp_path: Path) -> Path:
     return folder
 
 
-def made(sources: Path, objects: Path) -> list[Step]:
-    steps: list[Step] = []
+def made(sources: Path, objects: Path) -> list[BuildProgress]:
+    steps: list[BuildProgress] = []
     with listening(steps.append):
         make(sources, ["a.c", "b.c", "in/c.c"], objects, "./compiler", what="it")
     return steps

@@ -14,7 +14,7 @@ import pytest
 
 from assay import native
 from assay.builds import RECIPES, Built, crate, rocksdb
-from assay.builds.progress import Step, listening
+from assay.builds.progress import BuildProgress, listening
 from assay.changes import CATALOGUE
 from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError
@@ -70,8 +70,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache
 
 
-def steps_of(arm: str) -> tuple[Built, list[Step]]:
-    steps: list[Step] = []
+def steps_of(arm: str) -> tuple[Built, list[BuildProgress]]:
+    steps: list[BuildProgress] = []
     with listening(steps.append):
         return RECIPE.make(arm), steps
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from assay.builds.progress import Step, tell
+from assay.builds.progress import BuildProgress, tell
 from assay.cli.display.builds import building, say_builds, words
 from assay.study.read import read
 
@@ -33,8 +33,8 @@ kind = "one-at-a-time"
 
 def test_a_step_says_how_far_it_is_and_how_long_it_will_take() -> None:
     """Once that can be foretold."""
-    assert words(Step("RocksDB", 3, 343, None)) == "building RocksDB: 3 of 343 objects"
-    said = words(Step("RocksDB", 100, 343, 725.0))
+    assert words(BuildProgress("RocksDB", 3, 343, None)) == "building RocksDB: 3 of 343 objects"
+    said = words(BuildProgress("RocksDB", 100, 343, 725.0))
     assert said == "building RocksDB: 100 of 343 objects, about 12 min 5 s left"
 
 
@@ -43,8 +43,8 @@ def test_without_a_terminal_each_tenth_is_a_line() -> None:
     output = io.StringIO()
     with building(Console(file=output)):
         for done in range(101):
-            tell(Step("RocksDB", done, 100, None))
-    tell(Step("RocksDB", 1, 100, None))
+            tell(BuildProgress("RocksDB", done, 100, None))
+    tell(BuildProgress("RocksDB", 1, 100, None))
     lines = output.getvalue().splitlines()
     assert len(lines) == 11
     assert lines[-1] == "building RocksDB: 100 of 100 objects"
@@ -55,7 +55,7 @@ def test_on_a_terminal_one_line_moves_and_goes() -> None:
     output = io.StringIO()
     console = Console(file=output, force_terminal=True, width=100)
     with building(console):
-        tell(Step("RocksDB", 1, 100, 60.0))
+        tell(BuildProgress("RocksDB", 1, 100, 60.0))
     assert "building RocksDB: 1 of 100 objects, about 1 min left" in output.getvalue()
 
 

@@ -17,7 +17,7 @@ from assay.plan.plan import PlannedCounters
 from assay.record import Bundle, statuses
 from assay.report.html.latency import BEYOND, quantiles
 from assay.report.html.samples import CpuBusy, axis_scale
-from assay.report.html.view import Banner, View, banners, view
+from assay.report.html.view import Banner, ReportView, banners, view
 from assay.report.words import particulars
 from fakes import FakeTarget, histogram
 
@@ -324,7 +324,7 @@ def test_a_view_is_made_of_records() -> None:
             for part in get_type_hints(kind).values():
                 follow(part)
 
-    follow(View)
+    follow(ReportView)
     plain = {str, int, float, bool, type(None)}
     others = {k for k in seen if not is_dataclass(k) and not get_args(k)}
     assert others <= plain

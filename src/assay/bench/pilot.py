@@ -150,7 +150,7 @@ def require_no_pilot(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _PilotRun:
     """One run of the pilot: one number per interval, all of them positive."""
 
     case: str
@@ -212,7 +212,7 @@ class _Pilot:
         length_s = allowance_s / self.runs_of_a_pass - overhead_s
         return math.floor(round(1000 * length_s, 6)) / 1000
 
-    def one_pass(self, length_s: float, overhead_s: float) -> list[_Run]:
+    def one_pass(self, length_s: float, overhead_s: float) -> list[_PilotRun]:
         study = replace(
             self.study, warmup_s=0.0, window_s=length_s, interval_s=_interval_s(length_s)
         )
@@ -228,7 +228,7 @@ class _Pilot:
         self.tell(0.0)
         return passed
 
-    def one(self, study: Study, slot: Slot) -> _Run:
+    def one(self, study: Study, slot: Slot) -> _PilotRun:
         """A run of one arm, made again where the machine disturbed it or it failed once."""
         reasons: list[str] = []
         failed = False
@@ -244,7 +244,7 @@ class _Pilot:
                 continue
             if not reason:
                 latencies = latency_count(measured.operations, measured.latency_of)
-                return _Run(
+                return _PilotRun(
                     slot.case,
                     slot.arm,
                     series,
@@ -292,11 +292,11 @@ class _Pilot:
         left_s = self.run_s * (self.total - self.made) - spent_s
         self.watcher.piloting(self.made, self.total, max(0.0, left_s))
 
-    def unsettled(self, passed: Sequence[_Run]) -> bool:
+    def unsettled(self, passed: Sequence[_PilotRun]) -> bool:
         """Whether some arm was still changing when its runs ended."""
         return not all(self.settled(list(runs)) for _, _, runs in self.by_arm(passed))
 
-    def settled(self, runs: Sequence[_Run]) -> bool:
+    def settled(self, runs: Sequence[_PilotRun]) -> bool:
         """Whether most runs of one arm were seen to become steady.
 
         Noise alone puts MSER-5's minimum into the second half now and then, so an arm is called
@@ -306,12 +306,12 @@ class _Pilot:
         moved = abs(float(np.mean([drift(r.series) for r in runs])))
         return late <= len(runs) / 2 or moved <= math.log1p(self.study.margin) / 2
 
-    def by_arm(self, passed: Sequence[_Run]) -> Iterator[tuple[str, str, list[_Run]]]:
+    def by_arm(self, passed: Sequence[_PilotRun]) -> Iterator[tuple[str, str, list[_PilotRun]]]:
         for case in self.cases:
             for arm in self.arms:
                 yield case, arm, [r for r in passed if (r.case, r.arm) == (case, arm)]
 
-    def chosen(self, passed: Sequence[_Run], length_s: float) -> PlannedPilot:
+    def chosen(self, passed: Sequence[_PilotRun], length_s: float) -> PlannedPilot:
         """What follows from the runs of the last pass."""
         interval_s = _interval_s(length_s)
         warmup_s = self.study.warmup_s
@@ -335,7 +335,7 @@ class _Pilot:
         return found
 
     def case(
-        self, case: str, passed: Sequence[_Run], cut: int, interval_s: float, warmup_s: float
+        self, case: str, passed: Sequence[_PilotRun], cut: int, interval_s: float, warmup_s: float
     ) -> PilotedCase:
         """The noise of one case, over what is left of its runs when all are cut alike."""
         seen = []

@@ -44,7 +44,7 @@ class Unprofiled:
         return None
 
 
-class Profiled(Unprofiled):
+class WindowMarker(Unprofiled):
     """Marks a window for a profiler as the load tells of it."""
 
     def __init__(self, profiling: Profiling) -> None:
@@ -84,6 +84,6 @@ def profiled(planned: PlannedProfile | None, server: Server) -> Iterator[Unprofi
         return
     profiling = Profiling(server.pid, hardware=planned.event == "cycles")
     try:
-        yield Profiled(profiling)
+        yield WindowMarker(profiling)
     finally:
         profiling.stop()

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.builds import tools
-from assay.builds.progress import Step, tell
+from assay.builds.progress import BuildProgress, tell
 from assay.core.errors import MissingError
 
 SOURCES, OBJECTS = "ASSAY_SOURCES", "ASSAY_OBJECTS"
@@ -91,7 +91,7 @@ def _watch(
         if len(done) != told:
             told = len(done)
             left = spent * (1 - share) / share if share > SURE else None
-            tell(Step(what, told, len(files), left))
+            tell(BuildProgress(what, told, len(files), left))
         if ended:
             return
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Step:
+class BuildProgress:
     """A build so far: `done` of `total` objects; `left_s` is a guess, None before there is one."""
 
     what: str
@@ -17,7 +17,7 @@ class Step:
     left_s: float | None
 
 
-Told = Callable[[Step], None]
+Told = Callable[[BuildProgress], None]
 _listening: list[Told] = []
 
 
@@ -31,7 +31,7 @@ def listening(told: Told) -> Iterator[None]:
         _listening.remove(told)
 
 
-def tell(step: Step) -> None:
+def tell(step: BuildProgress) -> None:
     """Tells whoever listens."""
     for told in list(_listening):
         told(step)

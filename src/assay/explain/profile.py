@@ -198,8 +198,8 @@ def _difference(case: str, before: ArmProfile, after: ArmProfile, unused: int) -
     blocks = sorted(before.runs.keys() & after.runs.keys())
     before, after = before.only(blocks), after.only(blocks)
     pair = (
-        [_Run.of(*before.runs[b]) for b in blocks],
-        [_Run.of(*after.runs[b]) for b in blocks],
+        [_ProfiledRun.of(*before.runs[b]) for b in blocks],
+        [_ProfiledRun.of(*after.runs[b]) for b in blocks],
     )
     names = {name for side in pair for run in side for name in run.own}
     shown = {n for n in names if any(_mean(r.own.get(n, 0.0) for r in s) >= SHOWN for s in pair)}
@@ -215,7 +215,7 @@ def _difference(case: str, before: ArmProfile, after: ArmProfile, unused: int) -
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ProfiledRun:
     """One run: shares by function, and its CPU time per operation."""
 
     own: Mapping[str, float]
@@ -223,7 +223,7 @@ class _Run:
     cpu_ns: float | None
 
     @classmethod
-    def of(cls, run: RunRecord, profile: RunProfile) -> _Run:
+    def of(cls, run: RunRecord, profile: RunProfile) -> _ProfiledRun:
         names = [f.name for f in profile.functions]
         own: Counter[str] = Counter()
         total: Counter[str] = Counter()
@@ -240,7 +240,7 @@ class _Run:
         )
 
 
-Pair = tuple[Sequence[_Run], Sequence[_Run]]
+Pair = tuple[Sequence[_ProfiledRun], Sequence[_ProfiledRun]]
 
 
 def _moved(name: str, modules: tuple[str, ...], of: set[str], pair: Pair) -> Moved:

@@ -33,7 +33,7 @@ Pilotable = Annotated[float | Literal["auto"], BeforeValidator(_duration_or_auto
 Effort = Literal["A", "B", "C", "D", "E", "F"]
 
 
-class Section(BaseModel):
+class StudyTable(BaseModel):
     """The base of every table: unknown keys are mistakes, types are not bent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -51,13 +51,13 @@ class OpenSection(BaseModel):
         return dict(self.__pydantic_extra__ or {})
 
 
-class CaseSection(Section):
+class CaseSection(StudyTable):
     name: str
     target: OpenSection
     workload: OpenSection
 
 
-class MeasureSection(Section):
+class MeasureSection(StudyTable):
     primary: str
     warmup: Pilotable = 0.5
     window: Pilotable
@@ -68,7 +68,7 @@ class MeasureSection(Section):
     slice: Duration = 0.1
 
 
-class FactorSection(Section):
+class FactorSection(StudyTable):
     name: str
     change: str
     off: Any = None
@@ -83,13 +83,13 @@ class FactorSection(Section):
     device: str | None = None
 
 
-class ArmSection(Section):
+class ArmSection(StudyTable):
     name: str
     levels: dict[str, Any] = {}
     placebo: bool = False
 
 
-class DesignSection(Section):
+class DesignSection(StudyTable):
     kind: Literal[
         "arms", "one-at-a-time", "ladder", "factorial", "sweep", "screen", "race", "scaling"
     ]
@@ -101,19 +101,19 @@ class DesignSection(Section):
     sentinel: bool | None = None
 
 
-class DecideSection(Section):
+class DecideSection(StudyTable):
     smallest: Percent = 0.02
     margin: Percent = 0.02
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     budget: Duration = 600.0
 
 
-class NetworkSection(Section):
+class NetworkSection(StudyTable):
     hosts: Literal["one", "two"] = "two"
     queues: Annotated[int, Field(ge=1, le=64)] = 1
 
 
-class StudyFile(Section):
+class StudyFile(StudyTable):
     name: str
     question: str
     source: str | None = None

@@ -74,7 +74,7 @@ def read(
     doc = document.parse(name, text)
     for key, value in (overrides or {}).items():
         _override(doc.values, key, value)
-    return _Reader(doc, base, targets).study(text)
+    return _StudyReader(doc, base, targets).study(text)
 
 
 def _override(values: dict[str, Any], key: str, written: str) -> None:
@@ -94,7 +94,7 @@ MANY = 100
 """Names that are not worth listing."""
 
 
-class _Reader:
+class _StudyReader:
     """Collects every mistake of sense before it gives up."""
 
     def __init__(self, doc: document.Document, base: Path, targets: Mapping[str, Target]) -> None:

@@ -28,7 +28,7 @@ some seconds for it. What was killed may still write for a moment, so its folder
 it is gone."""
 
 
-class Watcher:
+class FolderGuard:
     """A shell that outlives us: if we are gone it ends the process it guards, and its folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -65,11 +65,11 @@ class Watcher:
 
 
 @contextmanager
-def own_folder(kind: str) -> Iterator[tuple[Path, Watcher]]:
+def own_folder(kind: str) -> Iterator[tuple[Path, FolderGuard]]:
     """A folder of the server's own, and who removes it: the watcher is there first, so that
     whatever interrupts us, and whenever, leaves no folder behind."""
     made = Path(tempfile.gettempdir(), f"assay-{kind}-{secrets.token_hex(8)}")
-    watcher = Watcher(made)
+    watcher = FolderGuard(made)
     try:
         made.mkdir(mode=0o700)
     except OSError as error:

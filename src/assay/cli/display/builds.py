@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.status import Status
 
 from assay.builds import RECIPES
-from assay.builds.progress import Step, listening
+from assay.builds.progress import BuildProgress, listening
 from assay.core.units import format_duration
 from assay.study import Study
 
@@ -46,17 +46,17 @@ def building(console: Console) -> Iterator[None]:
         status.stop()
 
 
-def _move(status: Status, step: Step) -> None:
+def _move(status: Status, step: BuildProgress) -> None:
     status.update(words(step))
     status.start()
     if step.done == step.total:
         status.stop()
 
 
-def _in_lines(console: Console) -> Callable[[Step], None]:
+def _in_lines(console: Console) -> Callable[[BuildProgress], None]:
     said: set[tuple[str, int]] = set()
 
-    def tell(step: Step) -> None:
+    def tell(step: BuildProgress) -> None:
         tenth = (step.what, 10 * step.done // step.total)
         if tenth not in said:
             said.add(tenth)
@@ -65,7 +65,7 @@ def _in_lines(console: Console) -> Callable[[Step], None]:
     return tell
 
 
-def words(step: Step) -> str:
+def words(step: BuildProgress) -> str:
     """A step for people."""
     left = "" if step.left_s is None else f", about {format_duration(step.left_s)} left"
     return f"building {step.what}: {step.done} of {step.total} objects{left}"

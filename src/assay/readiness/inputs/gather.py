@@ -22,7 +22,7 @@ from assay.readiness.inputs.items import (
     printable,
 )
 from assay.readiness.inputs.kinds import HEAD_BYTES, PACKAGES, kind_of, language
-from assay.readiness.inputs.streams import CHUNK, Budget, Readable, Refusal
+from assay.readiness.inputs.streams import CHUNK, Budget, PackageRefusal, Readable
 
 MOST_NESTED = 2
 """How deep packages may lie in packages."""
@@ -149,7 +149,7 @@ class _Gathering:
         try:
             for name, content in members(path, kind, budget):
                 self._member(content, name, tree, inner)
-        except Refusal as refusal:
+        except PackageRefusal as refusal:
             self.refuse(shown, f"{refusal}; what came before that is inspected")
         except BROKEN as error:
             self.refuse(shown, f"{damage(error)}; what came before that is inspected")

@@ -1,7 +1,7 @@
 """The members of packages: .deb, .rpm, wheels and other zip files, tar archives.
 
 Each member is a name, of which nothing is believed, and a stream that must be read before the
-next member. Whatever is wrong with a package is a `Refusal`.
+next member. Whatever is wrong with a package is a `PackageRefusal`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from assay.readiness.inputs.streams import (
     CHUNK,
     Budget,
     BudgetedStream,
+    PackageRefusal,
     Readable,
-    Refusal,
     Window,
     unpacked,
 )
@@ -42,7 +42,7 @@ def members(path: Path, kind: str, budget: Budget) -> Iterator[Member]:
         else:
             yield from _tar(path, kind, budget)
     except BROKEN as error:
-        raise Refusal(damage(error)) from error
+        raise PackageRefusal(damage(error)) from error
 
 
 def damage(error: BaseException) -> str:
@@ -53,7 +53,7 @@ def damage(error: BaseException) -> str:
 def _tar(path: Path, kind: str, budget: Budget) -> Iterator[Member]:
     with path.open("rb") as file:
         if kind != "tar" and not is_tar(path.name):
-            raise Refusal(f"it is compressed ({kind}), and its name does not say of what")
+            raise PackageRefusal(f"it is compressed ({kind}), and its name does not say of what")
         yield from _tar_of(kind, file, path.stat().st_size, budget)
 
 
@@ -78,7 +78,7 @@ def _deb(path: Path, budget: Budget) -> Iterator[Member]:
         file.seek(8)
         while header := file.read(60):
             if len(header) < 60 or header[58:] != b"`\n":
-                raise Refusal("it is damaged: no header of a member where one must be")
+                raise PackageRefusal("it is damaged: no header of a member where one must be")
             name = header[:16].decode("latin-1").rstrip(" /")
             size = int(header[48:58])
             here = file.tell()
@@ -88,7 +88,7 @@ def _deb(path: Path, budget: Budget) -> Iterator[Member]:
                 yield from _tar_of(kind, file, size, budget)
                 return
             file.seek(here + size + size % 2)
-    raise Refusal("it is a Debian package without files")
+    raise PackageRefusal("it is a Debian package without files")
 
 
 def _zip(path: Path, budget: Budget) -> Iterator[Member]:
@@ -120,7 +120,7 @@ def _rpm(path: Path, budget: Budget) -> Iterator[Member]:
 def _skip_rpm_header(file: IO[bytes]) -> None:
     start = file.read(16)
     if start[:3] != _RPM_INTRO or len(start) < 16:
-        raise Refusal("it is damaged: no header of an RPM where one must be")
+        raise PackageRefusal("it is damaged: no header of an RPM where one must be")
     entries, size = int.from_bytes(start[8:12], "big"), int.from_bytes(start[12:], "big")
     file.seek(entries * 16 + size, 1)
 
@@ -130,11 +130,11 @@ def _cpio(stream: Readable, budget: Budget) -> Iterator[Member]:
     while True:
         header = exactly(stream, 110)
         if header[:6] not in (b"070701", b"070702"):
-            raise Refusal("its files are not in a cpio archive of the usual form")
+            raise PackageRefusal("its files are not in a cpio archive of the usual form")
         fields = [int(header[i : i + 8], 16) for i in range(6, 110, 8)]
         mode, size, name_size = fields[1], fields[6], fields[11]
         if name_size > 4096:
-            raise Refusal("it is damaged: a name of more than 4,096 bytes")
+            raise PackageRefusal("it is damaged: a name of more than 4,096 bytes")
         name = exactly(stream, name_size).rstrip(b"\0").decode("utf-8", "replace")
         exactly(stream, -(110 + name_size) % 4)
         if name == "TRAILER!!!":
@@ -153,6 +153,6 @@ def exactly(stream: Readable, count: int) -> bytes:
     while len(data) < count:
         part = stream.read(min(count - len(data), CHUNK))
         if not part:
-            raise Refusal("it is cut short")
+            raise PackageRefusal("it is cut short")
         data += part
     return data

@@ -21,7 +21,7 @@ MOST_MEMBERS = 100_000
 CHUNK = 1 << 16
 
 
-class Refusal(Exception):
+class PackageRefusal(Exception):
     """A package is not read, or not to its end; the text says why."""
 
 
@@ -42,13 +42,13 @@ class Budget:
         """Account for unpacked bytes."""
         self.bytes_left -= count
         if self.bytes_left < 0:
-            raise Refusal(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
+            raise PackageRefusal(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
 
     def member(self) -> None:
         """Account for one more member."""
         self.members_left -= 1
         if self.members_left < 0:
-            raise Refusal(f"it has more than {MOST_MEMBERS:,} members")
+            raise PackageRefusal(f"it has more than {MOST_MEMBERS:,} members")
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Window:
         wanted = self.left if size < 0 else min(size, self.left)
         data = self.inner.read(wanted) if wanted else b""
         if wanted and not data:
-            raise Refusal("it is cut short")
+            raise PackageRefusal("it is cut short")
         self.left -= len(data)
         return data
 
@@ -126,7 +126,9 @@ def _zstd(window: Window) -> Iterator[Readable]:
     """Python has no Zstandard before 3.14: the program `zstd` does it."""
     program = shutil.which("zstd")
     if program is None:
-        raise Refusal("it is packed by Zstandard, and the program zstd is not here; install it")
+        raise PackageRefusal(
+            "it is packed by Zstandard, and the program zstd is not here; install it"
+        )
     # The file itself as input: between two pipes each side could wait for the other for ever.
     process = subprocess.Popen(
         [program, "-dc", "--memory=256MB"],
@@ -146,6 +148,6 @@ def _zstd(window: Window) -> Iterator[Readable]:
 def _descriptor(stream: Readable) -> int:
     """The file's own descriptor, moved to where the stream stands: it had read ahead."""
     if not isinstance(stream, io.BufferedReader):
-        raise Refusal("it is packed by Zstandard inside another package")
+        raise PackageRefusal("it is packed by Zstandard inside another package")
     os.lseek(stream.fileno(), stream.tell(), os.SEEK_SET)
     return stream.fileno()

@@ -57,7 +57,7 @@ class FindingPage:
 
 
 @dataclass(frozen=True)
-class InspectedFile:
+class FileSection:
     """One file with its findings."""
 
     shown: str
@@ -75,7 +75,7 @@ class InspectionView:
 
     severities: list[SeverityCount]
     accepted: int
-    files: list[InspectedFile]
+    files: list[FileSection]
     refused: list[tuple[str, str]]
     """Files that were not inspected, and why."""
     not_judged: list[str]
@@ -121,9 +121,9 @@ def _all(found: Inspection) -> list[ReadinessFinding]:
     return [f for report in found.reports for f in report.findings]
 
 
-def _file(report: Report, numbered: dict[int, int]) -> InspectedFile:
+def _file(report: Report, numbered: dict[int, int]) -> FileSection:
     image = report.image
-    return InspectedFile(
+    return FileSection(
         shown=report.shown,
         about=image_lines(image) if image is not None else [f"{report.lines:,} lines"],
         counts=[

@@ -15,7 +15,7 @@ from assay.core.metrics import metric
 from assay.core.terms import EFFORTS
 from assay.plan import Plan
 from assay.report.words.sections import (
-    Section,
+    RowSection,
     heading,
     other_leads,
     own_reason,
@@ -169,7 +169,7 @@ def verdict_groups(plan: Plan, verdicts: Verdicts) -> list[VerdictGroup]:
     ]
 
 
-def _table(plan: Plan, section: Section) -> VerdictTable:
+def _table(plan: Plan, section: RowSection) -> VerdictTable:
     rows = [verdict_row(plan, r) for r in section.rows]
     return VerdictTable(
         key=section.key,

@@ -350,7 +350,7 @@ class SeenEvidence:
 
 
 @dataclass(frozen=True)
-class WitnessRow:
+class LevelWitness:
     """What was seen of one level of one factor."""
 
     factor: str
@@ -366,7 +366,7 @@ class WitnessRow:
     """Pieces of evidence that are not shown."""
 
 
-def witnesses(plan: Plan, runs: Sequence[RunRecord]) -> list[WitnessRow]:
+def witnesses(plan: Plan, runs: Sequence[RunRecord]) -> list[LevelWitness]:
     """What was seen of every factor at every level, over the runs that count."""
     found = []
     for name, factor in plan.factors.items():
@@ -376,7 +376,7 @@ def witnesses(plan: Plan, runs: Sequence[RunRecord]) -> list[WitnessRow]:
             against = Counter(w.evidence for w in seen if not w.held)
             shown = [*against, *(e for e in evidence if e not in against)]
             found.append(
-                WitnessRow(
+                LevelWitness(
                     factor=name,
                     change=factor.change,
                     level=level,

@@ -36,11 +36,11 @@ from assay.report.html.rows import (
 )
 from assay.report.html.samples import (
     CpuGroup,
+    LevelWitness,
     MedianGroup,
     NotCounted,
     RunGroup,
     TallyRow,
-    WitnessRow,
     cpu_groups,
     metric_medians,
     not_counted,
@@ -161,7 +161,7 @@ class HostSection:
 
 
 @dataclass(frozen=True)
-class View:
+class ReportView:
     """Everything the report of a bundle says, in the order of the page."""
 
     study: str
@@ -183,19 +183,19 @@ class View:
     cpus: CpuSection
     metrics: MetricSection
     profile: ProfileSection
-    witnesses: list[WitnessRow]
+    witnesses: list[LevelWitness]
     plan: PlanSection
     host: HostSection
     check: CheckSection
     study_text: str
 
 
-def view(bundle: Bundle) -> View:
+def view(bundle: Bundle) -> ReportView:
     """Everything the report of a bundle says."""
     plan, host, runs = bundle.plan, bundle.host, bundle.runs()
     verdicts, finished = _verdicts(bundle)
     counted = counting(runs, verdicts.blocks)
-    return View(
+    return ReportView(
         study=plan.study,
         question=plan.question,
         answer=answer(plan, verdicts),
@@ -233,7 +233,7 @@ CHARTS = ("screen", "scaling", "best", "forest", "runs", "latency", "cpus")
 """The parts of a view that charts are drawn from."""
 
 
-def charts(found: View) -> dict[str, object]:
+def charts(found: ReportView) -> dict[str, object]:
     """What the page's script needs, as JSON: the parts of a view that become pictures."""
     whole = asdict(found)
     return {name: whole[name] for name in CHARTS}

@@ -22,7 +22,7 @@ from assay.report.words.explained import cause, holds
 from assay.report.words.line import Line
 from assay.report.words.particulars import extension_text
 from assay.report.words.sections import (
-    Section,
+    RowSection,
     flips,
     is_plain,
     main_case,
@@ -108,7 +108,7 @@ def _confirmed(plan: Plan, verdicts: Verdicts, explained: Sequence[Explanation])
     return lines
 
 
-def _heading(section: Section) -> str:
+def _heading(section: RowSection) -> str:
     order = ": a ladder cannot tell an effect from its place" if section.key == "step" else ""
     return section.title + order
 

@@ -17,7 +17,7 @@ from assay.verdict.rows import SUITE, Row, Verdicts
 
 
 @dataclass(frozen=True)
-class Section:
+class RowSection:
     """Rows of one kind. `title` says what they are, `note` how to read them."""
 
     key: str
@@ -51,13 +51,13 @@ _SECTIONS = {
 }
 
 
-def sections(plan: Plan, rows: Sequence[Row]) -> list[Section]:
+def sections(plan: Plan, rows: Sequence[Row]) -> list[RowSection]:
     """Confirmed rows by kind, kinds without rows left out; scaling has a place of its own."""
     kinds = [(kind_of(row), row) for row in rows]
     fresh = ", on fresh runs" if plan.screen else ""
     names = {"baseline": plan.baseline, "fresh": fresh}
     return [
-        Section(key, title.format(**names), note.format(**names), own)
+        RowSection(key, title.format(**names), note.format(**names), own)
         for key, (title, note) in _SECTIONS.items()
         if (own := [row for kind, row in kinds if kind == key])
     ]

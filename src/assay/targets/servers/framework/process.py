@@ -24,7 +24,7 @@ from pathlib import Path
 
 from assay.core.errors import MissingError, RunError
 from assay.linux.procfs import listens
-from assay.targets.private_folder import Watcher
+from assay.targets.private_folder import FolderGuard
 
 PATIENCE_S = 120.0
 """How long a server may take to be ready: it may have a log to replay."""
@@ -119,7 +119,7 @@ class Process:
         stop_signal: signal.Signals = signal.SIGTERM,
         orphan_signal: signal.Signals = signal.SIGKILL,
         name: str = "",
-        watcher: Watcher | None = None,
+        watcher: FolderGuard | None = None,
         before: Sequence[str] = (),
     ) -> None:
         """`before` are words that stand before all others: programs that become the next."""
@@ -128,7 +128,7 @@ class Process:
         self._log_start = log.stat().st_size if log.exists() else 0
         # Changing the user takes the death signal away, so it is set after that.
         tied = [setpriv(), "--pdeathsig", orphan_signal.name.removeprefix("SIG"), "--"]
-        self._watcher = Watcher(folder) if watcher is None else watcher
+        self._watcher = FolderGuard(folder) if watcher is None else watcher
         self._own = self._watcher if watcher is None else None
         try:
             with log.open("ab") as output, _gate(folder) as gate:

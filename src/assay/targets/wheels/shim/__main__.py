@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .engine import Engine, EngineError
-from .server import Server, hold_signals
+from .server import EngineServer, hold_signals
 
 # The library's own imports shall not find what lies beside this package.
 sys.path.pop(0)
@@ -35,12 +35,12 @@ def engine_of(asked: argparse.Namespace) -> Engine:
     if asked.wheel not in sys.path:
         sys.path.insert(0, asked.wheel)
     if asked.library == "duckdb":
-        from .duckdb_engine import DuckDb
+        from .duckdb_engine import DuckDbEngine
 
-        return DuckDb(asked.data, asked.settings)
-    from .chdb_engine import ChDb
+        return DuckDbEngine(asked.data, asked.settings)
+    from .chdb_engine import ChDbEngine
 
-    return ChDb(asked.data, asked.settings)
+    return ChDbEngine(asked.data, asked.settings)
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
         if asked.port is None:
             json.dump([asdict(d) for d in engine.described()], sys.stdout)
         else:
-            Server(engine, asked.port, asked.folder).serve()
+            EngineServer(engine, asked.port, asked.folder).serve()
         engine.close()
     except (EngineError, OSError, ImportError) as error:
         sys.stderr.write(f"FATAL: {error}\n")

@@ -70,7 +70,7 @@ MERGE = "VACUUM"
 their own time."""
 
 
-class ChDb:
+class ChDbEngine:
     """The library, with one folder of data."""
 
     name = "chdb"

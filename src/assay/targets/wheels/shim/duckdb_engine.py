@@ -50,7 +50,7 @@ _SPECIAL = re.compile(rb"\\(?!N[\t\n])")
 """A backslash that means something else than NULL."""
 
 
-class DuckDb:
+class DuckDbEngine:
     """The library, with one database."""
 
     name = "duckdb"

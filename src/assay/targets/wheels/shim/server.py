@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from .engine import Engine
-from .session import Session
+from .session import ClientSession
 
 ENDS = {signal.SIGTERM, signal.SIGINT}
 LEAVE_S = 5.0
@@ -23,13 +23,13 @@ def hold_signals() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
 
 
-class Server:
+class EngineServer:
     """Sessions of one engine."""
 
     def __init__(self, engine: Engine, port: int, folder: Path) -> None:
         self._engine, self._folder = engine, folder
         self._version = engine.version()
-        self._open: dict[Session, tuple[socket.socket, threading.Thread]] = {}
+        self._open: dict[ClientSession, tuple[socket.socket, threading.Thread]] = {}
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", port), backlog=1024)
 
@@ -54,13 +54,13 @@ class Server:
             except OSError:
                 return  # shut down
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            session = Session(peer, self._engine.connect, self._version, self._folder)
+            session = ClientSession(peer, self._engine.connect, self._version, self._folder)
             thread = threading.Thread(target=self._attend, args=(session, peer), daemon=True)
             with self._lock:
                 self._open[session] = (peer, thread)
             thread.start()
 
-    def _attend(self, session: Session, peer: socket.socket) -> None:
+    def _attend(self, session: ClientSession, peer: socket.socket) -> None:
         try:
             session.serve()
         finally:
@@ -69,7 +69,7 @@ class Server:
                 del self._open[session]
 
 
-def _end(session: Session, thread: threading.Thread, end: float) -> None:
+def _end(session: ClientSession, thread: threading.Thread, end: float) -> None:
     """Interrupts a session again and again: it may begin what it had read before it was told."""
     while thread.is_alive():
         if session.connection is not None:

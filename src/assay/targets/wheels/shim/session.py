@@ -31,7 +31,7 @@ class _Gone(Exception):
     """The client has left."""
 
 
-class Session:
+class ClientSession:
     """Serves one client until it leaves."""
 
     def __init__(

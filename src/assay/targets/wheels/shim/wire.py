@@ -98,18 +98,18 @@ class Incoming:
 
 def query_of(body: bytes) -> str:
     """Query: the statements."""
-    return _Reader(body, "Query").text()
+    return _BodyReader(body, "Query").text()
 
 
 def parse_of(body: bytes) -> tuple[str, str, int]:
     """Parse: the name of the statement, its text, and how many parameters it declares."""
-    reader = _Reader(body, "Parse")
+    reader = _BodyReader(body, "Parse")
     return reader.text(), reader.text(), reader.count()
 
 
 def bind_of(body: bytes) -> tuple[str, str, list[int]]:
     """Bind: the portal, the statement, and the formats of the columns. Values are refused."""
-    reader = _Reader(body, "Bind")
+    reader = _BodyReader(body, "Bind")
     portal, statement = reader.text(), reader.text()
     reader.counts()  # formats of values
     if reader.count():
@@ -119,7 +119,7 @@ def bind_of(body: bytes) -> tuple[str, str, list[int]]:
 
 def describe_of(body: bytes) -> tuple[str, str]:
     """Describe and Close: S for a statement or P for a portal, and its name."""
-    reader = _Reader(body, "Describe or Close")
+    reader = _BodyReader(body, "Describe or Close")
     kind = reader.byte()
     if kind not in "SP":
         raise WireError(f"neither a statement nor a portal: {kind!r}")
@@ -128,11 +128,11 @@ def describe_of(body: bytes) -> tuple[str, str]:
 
 def execute_of(body: bytes) -> tuple[str, int]:
     """Execute: the portal, and the limit of rows, 0 for all."""
-    reader = _Reader(body, "Execute")
+    reader = _BodyReader(body, "Execute")
     return reader.text(), reader.long()
 
 
-class _Reader:
+class _BodyReader:
     """What is left of a body; nothing is read past its end."""
 
     def __init__(self, body: bytes, name: str) -> None:
