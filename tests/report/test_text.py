@@ -55,7 +55,7 @@ def test_without_a_terminal_there_is_a_line_a_block(tmp_path: Path, study, fake)
     assert "seed 7" in said
     assert "void: the client was the limit" in said
     assert "waiting for a quiet machine" in said
-    assert "pair noise" in said
+    assert "here (pair noise)" in said
     assert said.count("\nblock ") == bundle.verdicts().blocks
     assert "\x1b" not in said
 

@@ -37,7 +37,7 @@ def test_a_capped_plan_says_what_it_can_see():
     assert plan.blocks == 12
     assert plan.visible == pytest.approx(math.expm1(3.3353 * 0.027 / math.sqrt(8 / 1.25)), 1e-3)
     assert plan.reason().text == (
-        "pair noise 2.74 %: two runs of the same arm differ by about 2.74 %; a 2 % effect needs "
+        "two runs of the same arm differ by 2.74 % here (pair noise); a 2 % effect needs "
         "about 30 blocks (40 to show that there is no difference); your budget of 12 blocks can "
         "see 3.62 %"
     )
@@ -46,7 +46,7 @@ def test_a_capped_plan_says_what_it_can_see():
 def test_the_sentence_has_the_time_when_a_block_has_one():
     """28.1 s a block: 843 s for 30 and 1124 s for 40, to two figures."""
     assert plan_blocks({"a": PILOT}, RULE, 12).reason(block_s=28.1).text == (
-        "pair noise 2.74 %: two runs of the same arm differ by about 2.74 %; a 2 % effect needs "
+        "two runs of the same arm differ by 2.74 % here (pair noise); a 2 % effect needs "
         "about 30 blocks, 14 min (40, 18 min 20 s to show that there is no difference); your "
         "budget of 12 blocks can see 3.62 %"
     )
@@ -57,8 +57,8 @@ def test_the_sentence_has_the_time_when_a_block_has_one():
 def test_a_large_noise_is_told_as_a_factor_and_as_a_disturbed_machine():
     """371 % says nothing to a reader; that two equal runs differ by a factor of 4.7 does."""
     said = replace(plan_blocks({"a": PILOT}, Rule(0.05, 0.05), 8), worst=3.71).reason().text
-    meaning = "two runs of the same arm differ by a factor of 4.7, so the machine is disturbed"
-    assert said.startswith(f"pair noise 371 %: {meaning}; a 5 % effect needs about ")
+    meaning = "two runs of the same arm differ by a factor of 4.7 here (pair noise)"
+    assert said.startswith(f"{meaning}, so the machine is disturbed; a 5 % effect needs about ")
 
 
 def test_one_wild_block_in_the_pilot_does_not_double_the_study():

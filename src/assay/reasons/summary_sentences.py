@@ -19,11 +19,11 @@ _DIGITS_MAX = 6  # decimals
 
 
 def _noise(noise: float) -> str:
-    """The noise and what it means; a large one says that the machine is disturbed."""
-    text = f"pair noise {percent(noise)}: two runs of the same arm differ by "
+    """The pair noise by what it means; a large one says that the machine is disturbed."""
+    differ = "two runs of the same arm differ by"
     if noise < DISTURBED:
-        return f"{text}about {percent(noise)}"
-    return f"{text}a factor of {1 + noise:.2g}, so the machine is disturbed"
+        return f"{differ} {percent(noise)} here (pair noise)"
+    return f"{differ} a factor of {1 + noise:.2g} here (pair noise), so the machine is disturbed"
 
 
 def _study_size(

@@ -51,7 +51,7 @@ class Sizing:
     visible             smallest effect (fraction) that `blocks` see with 90 % power
     capped              the budget allows fewer blocks than the questions need
     smallest            the rule's smallest effect, repeated for `reason`
-    worst               the noise, as a fraction, that set the size
+    worst               the pair noise, as a fraction, that set the size
     """
 
     blocks: int
