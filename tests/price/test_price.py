@@ -317,7 +317,7 @@ def test_the_command_prints_figures_and_doubts(finished) -> None:
     command = ["price", str(finished.folder), *options]
     shown = CliRunner().invoke(app, command).stdout
     assert "saving at equal work" in shown
-    assert "doubt: no date is known" in shown
+    assert "warning: no date is known" in shown
     listed = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     assert listed["saving"]["low"] <= listed["saving"]["value"] <= listed["saving"]["high"] < 1
     assert listed["currency"] == "USD"

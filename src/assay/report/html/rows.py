@@ -36,7 +36,7 @@ from assay.report.words.wording import (
 from assay.verdict.rows import SUITE, Row, Verdicts
 
 LOGARITHMIC_ABOVE = 1.0
-"""Effects beyond a doubling make a linear axis useless for the small ones beside them."""
+"""Effects beyond a doubling make a linear axis useless for the small ones."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from assay.plan import Plan
 from assay.report.html.rows import VerdictTable, verdict_row
 from assay.report.html.samples import axis_scale
 from assay.report.words.scaling import (
-    BESIDE,
+    CAUTION,
     ThreadRow,
     bounded,
     cases,
@@ -112,7 +112,7 @@ class ScalingSection:
     levels: list[int]
     logarithmic: bool
     """Whether the axis of threads is."""
-    beside: str
+    caution: str
     """What must be read with contention and coherency."""
     configurations: list[str]
     groups: list[ScalingGroup]
@@ -132,7 +132,7 @@ def scaling_view(plan: Plan, verdicts: Verdicts) -> ScalingSection | None:
         beyond=bool(levels) and levels[-1] > plan.scaling.cpus,
         levels=levels,
         logarithmic=bool(levels) and levels[-1] >= LOGARITHMIC_FROM * levels[0],
-        beside=BESIDE,
+        caution=CAUTION,
         configurations=list(plan.scaling.configurations),
         groups=[_group(plan, verdicts, case) for case in cases(verdicts)],
     )

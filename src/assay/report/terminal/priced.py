@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from assay.core.units import format_percent
 from assay.price import Bounds, Worth
@@ -10,7 +10,7 @@ from assay.report.words.line import Line
 
 
 def worth_lines(title: str, found: Worth) -> Iterator[Line]:
-    """The figures with their intervals, then what is doubtful about them."""
+    """The figures with their intervals, then the warnings about them."""
     yield Line(f"{found.machine} against {found.against}: {title}", "bold")
     yield Line(_line("throughput", found.ratio, _times))
     yield Line(_line("work per money", found.gain, format_percent))
@@ -22,16 +22,15 @@ def worth_lines(title: str, found: Worth) -> Iterator[Line]:
         yield Line(_line("work per core", found.per_core, format_percent))
     if found.per_ghz:
         yield Line(_line("work per core and GHz", found.per_ghz, format_percent))
-    for doubt in found.doubts:
-        yield Line(f"  doubt: {doubt}", "yellow")
+    for text in found.doubts:
+        yield Line(f"  warning: {text}", "yellow")
 
 
-def _line(name: str, bounds: Bounds, write: object) -> str:
-    assert callable(write), "a way to write a number"
+def _line(name: str, bounds: Bounds, write: Callable[[float], str]) -> str:
     text = f"  {name:22} {write(bounds.value):>10}"
     if bounds.low is None and bounds.high is None:
         return text
-    ends = ["unbounded" if end is None else str(write(end)) for end in (bounds.low, bounds.high)]
+    ends = ["unbounded" if end is None else write(end) for end in (bounds.low, bounds.high)]
     return f"{text}  [{ends[0]}, {ends[1]}]"
 
 

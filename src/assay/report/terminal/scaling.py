@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from assay.plan import Plan
 from assay.report.words.line import Line
-from assay.report.words.scaling import BESIDE, ThreadRow, cases, compared, not_compared, thread_rows
+from assay.report.words.scaling import (
+    CAUTION,
+    ThreadRow,
+    cases,
+    compared,
+    not_compared,
+    thread_rows,
+)
 from assay.report.words.wording import STYLES, estimate, interval, listed, short
 from assay.verdict.rows import ScalingRow, Verdicts
 
@@ -45,7 +52,7 @@ def _compared_lines(verdicts: Verdicts, case: str) -> list[Line]:
             Line(f"{short(row):{width}}   {row.word:13}   {interval(row)}{size}", STYLES[row.word])
         )
         lines.append(Line(f"    why      {row.reason}"))
-    return [*lines, Line(f"    {BESIDE}"), Line("")]
+    return [*lines, Line(f"    {CAUTION}"), Line("")]
 
 
 def _thread_lines(

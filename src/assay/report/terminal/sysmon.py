@@ -1,8 +1,8 @@
 """What locks, transactions and CPUs did in each arm, in the columns of a DBA's system monitor.
 
 SAP ASE's sp_sysmon prints per second, per transaction, count and share of a total; so
-does this, over all runs of an arm that count. The shares mean: waits of grabs
-(contention), causes of all aborts, spins nothing (spins per wait stand beside).
+does this, over all runs of an arm that count. The share of waits is of grabs (contention), that of
+a cause is of all aborts; spins have no share, and spins per wait have a line of their own.
 """
 
 from __future__ import annotations

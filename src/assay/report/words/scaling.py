@@ -1,8 +1,8 @@
 """Throughput over threads in words: comparisons, refusals, who wins where.
 
-Contention and coherency are shares of one thread's time, not speeds: whoever makes the work
-outside a lock shorter has more contention and more throughput. So they are never shown without the
-throughput at each number of threads next to them.
+Contention and coherency are shares of one thread's time, not speeds: shorter work outside a lock
+gives more contention and more throughput. So they are never shown without the throughput at each
+number of threads next to them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.report.words.sections import by_threads, primary
 from assay.report.words.wording import as_measured, estimate, interval, listed, reading
 from assay.verdict.rows import Bounded, Row, Verdicts
 
-BESIDE = (
+CAUTION = (
     "More contention can go with more throughput: a configuration whose single thread got faster "
     "spends a larger share of its time waiting. Read both together with the throughput."
 )
