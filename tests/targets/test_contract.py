@@ -18,11 +18,15 @@ import pytest
 
 from assay.changes import CATALOGUE, Change, Level
 from assay.core.errors import MissingError, RunError
-from assay.targets import TARGETS, Measured
+from assay.targets import TARGETS, Launch, Measured, Target
 from assay.targets.servers.framework import server as server_module
 from assay.targets.servers.framework.adapter import Adapter, Program
 from assay.targets.servers.framework.process import free_port
 from assay.targets.servers.framework.target import ServerTarget
+from assay.targets.stores.framework.library import LibraryInUse
+from assay.targets.stores.framework.library_facts import known
+from assay.targets.stores.framework.store import Store
+from assay.targets.stores.framework.target import StoreTarget
 from fault_kit import RUNS, cache, fill, launch, small_disk, temporary
 
 __all__ = ["cache", "small_disk", "temporary"]
@@ -51,14 +55,17 @@ IGNORED = {
     "postgresql": ("work_mem", "5MB"),
     "duckdb": ("pivot_limit", 100_001),
     "chdb": ("max_replica_delay_for_distributed_queries", 301),
+    "rocksdb": ("max_open_files", 321),
+    "sqlite": ("cache_size", -1234),
 }
-"""A setting of each server, with a value that it does not have by itself."""
+"""A setting of each server and store, with a value that it does not have by itself."""
 
 EVERY = pytest.mark.parametrize("kind", TARGETS)
 SERVERS = pytest.mark.parametrize("kind", [k for k, t in TARGETS.items() if t.protocol])
 WHEELS = ("duckdb", "chdb")
 WITH_A_PORT = [k for k, t in TARGETS.items() if t.protocol and k != "memcached"]
-ON_A_DISK = [k for k, t in TARGETS.items() if t.protocol and not t.loads_in_run]
+STORES = [k for k, t in TARGETS.items() if isinstance(t, StoreTarget)]
+ON_A_DISK = [k for k, t in TARGETS.items() if t.protocol and not t.loads_in_run] + STORES
 
 
 def test_every_target_is_held_to_the_contract() -> None:
@@ -153,8 +160,12 @@ def test_a_run_begins_in_the_state_that_the_one_before_began_in(kind: str, tmp_p
     assert {n: first.reported[n] for n in kept} == {n: second.reported[n] for n in kept}
 
 
-def forgetful(adapter: Adapter, name: str) -> ServerTarget:
-    """The target whose server is never told of a setting."""
+def forgetful(target: Target, name: str) -> Target:
+    """The target whose server or store is never told of a setting."""
+    if isinstance(target, StoreTarget):
+        return ForgetfulStore(target.store, name)
+    assert isinstance(target, ServerTarget)
+    adapter = target.adapter
 
     def command(self: Adapter, place: Any, settings: Mapping[str, Any]) -> list[str]:
         told = {n: v for n, v in settings.items() if n != name}
@@ -163,14 +174,43 @@ def forgetful(adapter: Adapter, name: str) -> ServerTarget:
     return ServerTarget(type("Forgetful", (type(adapter),), {"command": command})())
 
 
+@dataclass(frozen=True)
+class ForgetfulLibrary(LibraryInUse):
+    """A library that stays at its default of a setting."""
+
+    forgotten: str = ""
+
+    def request(self, launch: Launch, action: str, folder: Path) -> dict[str, Any]:
+        default = known(self.store.kind, self.path).options[self.forgotten]
+        given = {**launch.settings, self.forgotten: default}
+        return super().request(replace(launch, settings=given), action, folder)
+
+
+class ForgetfulStore(StoreTarget):
+    """A store with such a library."""
+
+    def __init__(self, store: Store, forgotten: str) -> None:
+        super().__init__(store)
+        self.forgotten = forgotten
+
+    def _opened(self, library: Path) -> LibraryInUse:
+        return ForgetfulLibrary(self.store, library, self.listed_settings, self.forgotten)
+
+
+def test_every_server_and_store_that_takes_settings_by_name_ignores_one_here() -> None:
+    """nginx takes a file, of which only parts can be read back."""
+    named = {k for k, t in TARGETS.items() if t.protocol or k in STORES}
+    assert set(IGNORED) == named - {"nginx"}
+
+
 @pytest.mark.parametrize("kind", IGNORED)
-def test_a_setting_that_the_server_ignores_fails_the_run(kind: str, tmp_path: Path) -> None:
+def test_a_setting_that_the_server_or_store_ignores_fails_the_run(
+    kind: str, tmp_path: Path
+) -> None:
     """It is named, with what it is and what it was to be."""
     name, value = IGNORED[kind]
-    target = TARGETS[kind]
-    assert isinstance(target, ServerTarget)
     made = launch(kind, **{name: value})
-    server = forgetful(target.adapter, name).start(made, tmp_path / "log")
+    server = forgetful(TARGETS[kind], name).start(made, tmp_path / "log")
     try:
         with pytest.raises(RunError, match=f"{name}.*given"):
             server.read_back()
@@ -272,6 +312,23 @@ def test_a_missing_program_is_named_with_the_command_that_gets_it(
             act(made)
         assert caught.value.next_step == program.next_step()
     assert target.found() == f"not here: {program.next_step()}"
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_missing_library_is_named_with_the_command_that_gets_it(
+    kind: str, tmp_path: Path
+) -> None:
+    """By `check`, by `start` and in the list."""
+    target = TARGETS[kind]
+    assert isinstance(target, StoreTarget)
+    name = f"{target.store.library}-of-nobody"
+    lacking = StoreTarget(type("Lacking", (type(target.store),), {"library": name})())
+    made = launch(kind)
+    for act in (lacking.check, lambda made: lacking.start(made, tmp_path / "log")):
+        with pytest.raises(MissingError, match=f"no {name} is installed") as caught:
+            act(made)
+        assert caught.value.next_step == f"sudo apt-get install {target.store.package}"
+    assert lacking.found() == f"not here: {caught.value.next_step}"
 
 
 @pytest.mark.parametrize("kind", ON_A_DISK)

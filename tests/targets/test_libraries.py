@@ -249,11 +249,10 @@ def test_a_setting_that_never_reached_the_library_is_seen(
 @pytest.mark.parametrize(
     ("adapter", "settings", "why"),
     [
-        (DUCKDB, {"threads": 0}, "at least 1 thread"),
-        (DUCKDB, {"disabled_optimizers": "no_such"}, "no_such"),
-        pytest.param(CHDB, {"max_threads": "many"}, "Cannot parse", marks=NEEDS_CHDB),
+        pytest.param(DUCKDB, {"threads": 0}, "at least 1 thread", id="duckdb threads"),
+        pytest.param(DUCKDB, {"disabled_optimizers": "no_such"}, "no_such", id="duckdb optimizer"),
+        pytest.param(CHDB, {"max_threads": "many"}, "Cannot parse", marks=NEEDS_CHDB, id="chdb"),
     ],
-    ids=str,
 )
 def test_a_value_that_the_library_refuses_is_told_before_anything_runs(
     adapter: WheelAdapter, settings: dict[str, Any], why: str, tmp_path: Path
