@@ -32,4 +32,9 @@ _SIMPLE = (REDIS_GET, REDIS_SET, MEMCACHED_GET, MEMCACHED_SET, HTTP_GET, HTTP_PR
 _ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, HITS, HITS_UPLOAD, *OLTP, *_SIMPLE, *_MICRO)
 WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})
 
-__all__ = ["WORKLOADS", "Workload"]
+SQL_WORKLOADS = tuple(w.kind for w in (*OLTP, YCSB, TPCC, HITS, AGGREGATE, HITS_UPLOAD, TRADE_DESK))
+"""What is asked of a server that speaks SQL."""
+ANALYTIC_WORKLOADS = tuple(w.kind for w in (HITS, AGGREGATE, HITS_UPLOAD))
+"""What is asked of one that has no transactions, and takes no values beside a statement."""
+
+__all__ = ["ANALYTIC_WORKLOADS", "SQL_WORKLOADS", "WORKLOADS", "Workload"]

@@ -16,7 +16,8 @@ class Workload:
     `settings` are the target's settings under this workload when a study names no
     others: what the target has by default would not carry it. One that a target
     has not is no business of that target. `only` names the targets of parameters
-    that not every target of the workload has.
+    that not every target of the workload has. With `checks_rows` every answer is checked
+    against the rows, so the load has the seed of the data.
     """
 
     kind: str
@@ -24,6 +25,7 @@ class Workload:
     parameters: Mapping[str, Parameter]
     settings: Mapping[str, Any] = field(default_factory=dict)
     only: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    checks_rows: bool = False
 
     def parameters_for(self, target: str) -> Mapping[str, Parameter]:
         """The parameters under this kind of target."""

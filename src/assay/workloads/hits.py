@@ -25,6 +25,7 @@ AGGREGATE = Workload(
         (_ROWS, Parameter("sums", "count", "sums of the query", 90, low=1, high=1_000))
     ),
     settings=ONE,
+    checks_rows=True,
 )
 
 HITS = Workload(
@@ -46,6 +47,7 @@ HITS = Workload(
         )
     ),
     settings=ONE,
+    checks_rows=True,
 )
 
 HITS_UPLOAD = Workload(
@@ -58,4 +60,5 @@ HITS_UPLOAD = Workload(
         )
     ),
     settings=ONE,
+    checks_rows=True,
 )

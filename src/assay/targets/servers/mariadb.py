@@ -20,9 +20,9 @@ from assay.core.parameters import Parameter, by_name
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
-from assay.targets.servers.framework.load import SQL_WORKLOADS
 from assay.targets.servers.sql_attachment import REPORTED_AS, AttachedMariaDb
 from assay.targets.setting_values import BYTES, ServerSetting, in_force, quantity, rendered, truth
+from assay.workloads import SQL_WORKLOADS
 
 SERVER = Program("mariadbd", "mariadb-server-core")
 INSTALL = Program("mariadb-install-db", "mariadb-server-core")

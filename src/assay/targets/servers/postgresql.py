@@ -30,7 +30,6 @@ from assay.core.parameters import Kind, Parameter, by_name
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
-from assay.targets.servers.framework.load import SQL_WORKLOADS
 from assay.targets.servers.postgresql_waits import EVENTS, Sampler
 from assay.targets.servers.sql_attachment import AttachedPostgreSql
 from assay.targets.setting_values import (
@@ -42,6 +41,7 @@ from assay.targets.setting_values import (
     rendered,
     truth,
 )
+from assay.workloads import SQL_WORKLOADS
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 SERVER = Program("postgres", "postgresql", FOLDERS)

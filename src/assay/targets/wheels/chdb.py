@@ -14,9 +14,9 @@ from typing import Any
 
 from assay.core.parameters import Parameter
 from assay.targets.servers.framework.adapter import Ask
-from assay.targets.servers.framework.load import ANALYTIC_WORKLOADS
 from assay.targets.setting_values import ServerSetting, as_reported
 from assay.targets.wheels.wheel import Wheel, WheelAdapter
+from assay.workloads import ANALYTIC_WORKLOADS
 
 BASE: Mapping[str, Any] = MappingProxyType(
     {

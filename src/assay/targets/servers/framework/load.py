@@ -15,6 +15,7 @@ from assay.core.parameters import Parameter, by_name
 from assay.targets.base import Launch, Measured
 from assay.targets.native.embedded import latencies
 from assay.targets.servers.framework.adapter import Adapter, Place
+from assay.workloads import WORKLOADS
 
 CLIENT = by_name(
     (
@@ -33,24 +34,6 @@ CLIENT = by_name(
 )
 """Settings of every server, beside its own."""
 CLIENT_NAMES = frozenset(CLIENT)
-
-SQL_WORKLOADS = (
-    "oltp-point-select",
-    "oltp-read-only",
-    "oltp-read-write",
-    "oltp-update-index",
-    "oltp-update-non-index",
-    "ycsb",
-    "tpcc",
-    "hits",
-    "aggregate",
-    "hits-upload",
-    "trade-desk",
-)
-"""What is asked of a server that speaks SQL."""
-
-ANALYTIC_WORKLOADS = ("hits", "aggregate", "hits-upload")
-"""What is asked of one that has no transactions, and takes no values beside a statement."""
 
 SEED = 1
 """Prepared data are the same in every run of every study."""
@@ -85,8 +68,7 @@ def load_request(
         "threads": settings["client_threads"],
         "rate": None if rate is None else {"per_s": rate, "spacing": "even"},
         "pin": False,
-        # Every answer to these is checked against the rows, which are those of the data's seed.
-        "seed": SEED if launch.workload in ANALYTIC_WORKLOADS else launch.seed,
+        "seed": SEED if WORKLOADS[launch.workload].checks_rows else launch.seed,
         **launch.times(pid),
         "server_pid": pid,
         "beside_pids": list(beside),
