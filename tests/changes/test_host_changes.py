@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.changes import Application, applied_values, find
-from assay.changes.host import SHMEM, THP
+from assay.changes.pages import SHMEM, THP
 from assay.changes.witness import OfKeys, PageKinds, ReadBack
 from assay.targets import TARGETS
 

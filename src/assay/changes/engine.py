@@ -9,6 +9,7 @@ from __future__ import annotations
 from assay.changes.builders import ARM, BOTH, ENGINE, X86, number, part
 from assay.changes.declaration import HTM, Application, Change, Dose, Level
 from assay.changes.functions import CACHES, CONTROLS, INDEXES, LOGS, PLANS
+from assay.changes.pages import POOLED, by_policy
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Counted, Every, Expected, Functions, HugePages, ReadBack, Repeated
 from assay.core.metrics import INSTRUCTIONS
@@ -42,6 +43,11 @@ def _hint(name: str) -> tuple[Expected, ...]:
         Expected(f"{slow}_elided", has=tuple(exactly), lacks=others),
         Expected(slow, lacks=others, exactly=exactly),
     )
+
+
+def pages(kind: str) -> Application:
+    """How the engine, and `micro`, is told of a kind of pages."""
+    return by_policy(kind, {"pages": f"hugetlb-{kind}" if kind in POOLED else kind})
 
 
 ENGINE_CHANGES = (

@@ -8,19 +8,17 @@ Sources: Linux, admin-guide/mm/transhuge.rst and hugetlbpage.rst, networking/sca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from assay.changes import engine, mariadb, postgresql, rocksdb
 from assay.changes.declaration import NUMA, Application, Change, Dose, Level, LevelError, Signature
+from assay.changes.pages import PAGE_KINDS, POOLED, SHMEM, THP, PagesOf
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Environ, Every, HostShows, OfKeys, PageKinds, ReadBack
 from assay.core.metrics import INSTRUCTIONS
 
-THP = "/sys/kernel/mm/transparent_hugepage/enabled"
-SHMEM = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
-TUNABLES = "GLIBC_TUNABLES"
-HEAPS = {"MALLOC_TOP_PAD_": str(64 << 20), "MALLOC_MMAP_THRESHOLD_": str(2 << 20)}
 SWAPPINESS = "vm.swappiness"
 POOL = "pool"
 """The word for a pool of huge pages, which is grown for the run."""
@@ -84,58 +82,32 @@ def _swappiness(text: str) -> Level:
     return Level(text, Application(host={SWAPPINESS: text}))
 
 
-KINDS = {"2m": 2 << 20, "1g": 1 << 30}
+PAGES_OF: Mapping[str, PagesOf] = MappingProxyType(
+    {
+        "engine": engine.pages,
+        "micro": engine.pages,
+        "mariadb": mariadb.pages,
+        "postgresql": postgresql.pages,
+        "rocksdb": rocksdb.pages,
+    }
+)
+"""How each target that can have them is told of its pages."""
 
 
 def _pages(kind: str) -> Level:
-    """Policies and pool of one kind, and how each target is told of it."""
-    pool = kind in KINDS
-    thp = "always" if kind == "thp" else "never"
-    switch = "on" if pool else "off"
-    policy = {THP: thp}
-    engine = Application({"pages": f"hugetlb-{kind}" if pool else kind}, host=policy)
-    postgresql = {"huge_pages": switch}
-    if pool:
-        postgresql["huge_page_size"] = {"2m": "2MB", "1g": "1GB"}[kind]
-    targets = {
-        "engine": engine,
-        "micro": engine,
-        "mariadb": Application({"large_pages": switch.upper()}, host=policy),
-        "postgresql": Application(postgresql, host={**policy, SHMEM: thp}),
-        "rocksdb": _of_malloc(kind),
-    }
-    return Level(kind, Application(steer=_pieces(kind), of_target=targets))
-
-
-def _pieces(kind: str) -> dict[str, str]:
-    """What is made of memory before a server has pages of a kind."""
-    if kind == "thp":
-        return {ROOM: "2m"}
-    return {POOL: kind} if kind in KINDS else {}
-
-
-def _of_malloc(kind: str) -> Application:
-    """Of a process whose memory is glibc's malloc's (2.35 and later), by its tunables.
-
-    It asks for transparent pages (1) or takes those of a pool, by their size. Asking is what the
-    policy `madvise` is for: with `always`, malloc leaves it to the kernel. At each level alike a
-    heap is made as large as it can get, because one that grows by base pages holds little else,
-    and what malloc would map by itself in base pages (from 128 KiB on) comes from heaps too. These
-    two are variables of their own: glibc cuts a list of tunables into pieces where a witness reads.
-    """
-    asks = {"4k": 0, "thp": 1}.get(kind) or KINDS.get(kind, 0)
-    env = {TUNABLES: f"glibc.malloc.hugetlb={asks}", **HEAPS}
-    return Application(env=env, host={THP: "madvise" if kind == "thp" else "never"})
+    """What is made of memory before a server has pages of a kind, and how each is told of them."""
+    made = {ROOM: "2m"} if kind == "thp" else {POOL: kind} if kind in POOLED else {}
+    return Level(kind, Application(steer=made, of_target={t: f(kind) for t, f in PAGES_OF.items()}))
 
 
 _HOST_KEYS = frozenset({THP, SHMEM})
-_ENV_KEYS = frozenset({TUNABLES, *HEAPS})
+_ENV_KEYS = frozenset({rocksdb.TUNABLES, *rocksdb.HEAPS})
 _PAGES_SEEN = Every(
     (
         OfKeys(_HOST_KEYS, HostShows()),
         OfKeys(_ENV_KEYS, Environ()),
         OfKeys(_HOST_KEYS | _ENV_KEYS | {POOL, ROOM}, ReadBack(), others=True),
-        PageKinds(KINDS, frozenset({"thp"})),
+        PageKinds(POOLED, frozenset({"thp"})),
     )
 )
 
@@ -144,8 +116,8 @@ HOST_CHANGES = (
         "host.pages",
         "memory of a server in base pages, transparent huge pages, or pages of a pool of 2 MiB or "
         "1 GiB, which is grown before it starts and given back after",
-        frozenset({"engine", "micro", "mariadb", "postgresql", "rocksdb"}),
-        MappingProxyType({kind: _pages(kind) for kind in ("4k", "thp", "2m", "1g")}),
+        frozenset(PAGES_OF),
+        MappingProxyType({kind: _pages(kind) for kind in PAGE_KINDS}),
         "4k",
         "2m",
         _PAGES_SEEN,

@@ -8,7 +8,8 @@ which cost something themselves (`mariadb.performance_schema`), and so are off.
 from __future__ import annotations
 
 from assay.changes.builders import number, part, size
-from assay.changes.declaration import Dose
+from assay.changes.declaration import Application, Dose
+from assay.changes.pages import by_policy, switch
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Every, ReadBack, ServerHugePages
 
@@ -26,6 +27,12 @@ UPDATES = frozenset(
     }
 )
 """Workloads that write a log."""
+
+
+def pages(kind: str) -> Application:
+    """How it is told of a kind of pages; it takes the largest pool that fits."""
+    return by_policy(kind, {"large_pages": switch(kind).upper()})
+
 
 MARIADB_CHANGES = (
     part(

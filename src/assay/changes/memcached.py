@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from assay.changes.builders import part
 from assay.changes.declaration import Application, Change, Dose, Level
-from assay.changes.host import THP
+from assay.changes.pages import THP
 from assay.changes.signature import falls, rises, stays
 from assay.changes.witness import Every, HostShows, OfKeys, PagesShow, ProcessShows, ReadBack
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from assay.changes.builders import number, part, size
 from assay.changes.declaration import Application, Change, Dose, Level
+from assay.changes.pages import SHMEM, by_policy, switch
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Counted, Every, ReadBack, ServerHugePages
 
@@ -32,6 +33,13 @@ def _jit(name: str) -> Level:
     """Compiled queries are counted by the library of statements, which both levels load."""
     settings = {"jit": name, "shared_preload_libraries": "pg_stat_statements"}
     return Level(name, Application(settings))
+
+
+def pages(kind: str) -> Application:
+    """How it is told of a kind of pages; its memory is shared, which has a policy of its own."""
+    size = {"2m": "2MB", "1g": "1GB"}.get(kind)
+    of_pool = {} if size is None else {"huge_page_size": size}
+    return by_policy(kind, {"huge_pages": switch(kind), **of_pool}, SHMEM)
 
 
 POSTGRESQL_CHANGES = (

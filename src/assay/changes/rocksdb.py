@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from assay.changes.builders import number, part
 from assay.changes.declaration import Application, Build, Change, Dose, Level
+from assay.changes.pages import POOLED, THP
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Counted, Every, Expected, Functions, LogSays, PagesShow, ReadBack
 
@@ -41,6 +42,9 @@ MEMTABLES = {
 PREFIX = "capped:12"
 """What a memtable that hashes needs; the others get one too, so that nothing else differs."""
 
+TUNABLES = "GLIBC_TUNABLES"
+HEAPS = {"MALLOC_TOP_PAD_": str(64 << 20), "MALLOC_MMAP_THRESHOLD_": str(2 << 20)}
+
 CRC_NEEDS = "pclmulqdq or pmull"
 """What the processor must have for the library with CRC32 instructions."""
 
@@ -66,6 +70,20 @@ def _memtable(name: str) -> Level:
 
 def _log(name: str) -> Level:
     return Level(name, Application({"wal": name != "none", "sync": name == "synced"}))
+
+
+def pages(kind: str) -> Application:
+    """How glibc's malloc (2.35 and later), which gives it its memory, is told of a kind of pages.
+
+    It asks for transparent pages (1) or takes those of a pool, by their size. Asking is what the
+    policy `madvise` is for: with `always`, malloc leaves it to the kernel. At each level alike a
+    heap is made as large as it can get, because one that grows by base pages holds little else,
+    and what malloc would map by itself in base pages (from 128 KiB on) comes from heaps too. These
+    two are variables of their own: glibc cuts a list of tunables into pieces where a witness reads.
+    """
+    asks = {"4k": 0, "thp": 1}.get(kind) or POOLED.get(kind, 0)
+    env = {TUNABLES: f"glibc.malloc.hugetlb={asks}", **HEAPS}
+    return Application(env=env, host={THP: "madvise" if kind == "thp" else "never"})
 
 
 ROCKSDB_CHANGES = (
