@@ -13,7 +13,8 @@ from pathlib import Path
 
 from assay.load import ask
 from assay.targets.servers.framework.data import copy
-from assay.targets.servers.framework.process import _as_user, free_port, give, needed_user
+from assay.targets.servers.framework.own_user import give, own_user
+from assay.targets.servers.framework.process import as_user, free_port
 from assay.targets.servers.mariadb import MARIADB
 from assay.targets.servers.postgresql import POSTGRESQL
 from assay.targets.servers.redis import REDIS
@@ -77,23 +78,23 @@ def theirs(
     kind: str, folder: Path, data: Mapping[str, Path], options: tuple[str, ...] = ()
 ) -> Iterator[Theirs]:
     """A server that somebody runs in a folder."""
-    port, adapter = free_port(), ADAPTERS[kind]
+    port = free_port()
     folder.mkdir()
-    user = needed_user(adapter.refuses_root)
+    user = own_user()
     for made in (folder, folder / "include", folder / "data"):
         made.mkdir(exist_ok=True)
-        give(made, user)
     if kind != "redis":
         copy(data[kind], folder / "data")
     words = [*_command(kind, folder, port), *options]
-    command = shlex.join(_as_user(words, user))
+    give(folder, user)
+    command = shlex.join(as_user(words, user))
     end = "INT" if kind == "postgresql" else "TERM"
     (folder / "server").write_text(SCRIPT.format(signal=end, command=command))
     (folder / "server").chmod(0o755)
     url = {
         "redis": f"redis://127.0.0.1:{port}/3",
         "mariadb": f"mariadb://load@127.0.0.1:{port}",
-        "postgresql": f"postgresql://load@127.0.0.1:{port}/postgres",
+        "postgresql": f"postgresql://assay@127.0.0.1:{port}/postgres",
     }[kind]
     server = Theirs(kind, folder, url)
     subprocess.run(server.restart, check=True)
@@ -115,10 +116,14 @@ def _command(kind: str, folder: Path, port: int) -> list[str]:
     if kind == "mariadb":
         text = f"[mariadbd]\ndatadir={folder}/data\nport={port}\nbind_address=127.0.0.1\n"
         text += f"socket={folder}/socket\npid_file={folder}/mariadbd.pid\ntmpdir={folder}\n"
-        (folder / "my.cnf").write_text(
-            f"{text}skip_name_resolve=ON\n!includedir {folder}/include/\n"
+        text += f"skip_name_resolve=ON\ninit_file={folder}/init.sql\n"
+        (folder / "my.cnf").write_text(f"{text}!includedir {folder}/include/\n")
+        who = "`load`@`127.0.0.1`"
+        (folder / "init.sql").write_text(
+            f"CREATE OR REPLACE USER {who};\nGRANT ALL ON *.* TO {who};\n"
         )
         return [binary, f"--defaults-file={folder}/my.cnf"]
+    (folder / "data" / "pg_hba.conf").write_text("host all all 127.0.0.1/32 trust\n")
     return [binary, "-D", f"{folder}/data", "-k", str(folder), "-p", str(port), "-h", "127.0.0.1"]
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.targets.servers.framework.adapter import Place
+from assay.targets.servers.framework.own_user import give, opened, own_user
+from assay.targets.servers.framework.process import as_user
 from assay.targets.servers.nginx import NGINX, SETTINGS
 
 DEFAULTS: dict[str, Any] = {n: p.default for n, p in SETTINGS.items() if p.default is not None}
@@ -45,13 +47,14 @@ def running(binary: Path, **given: Any) -> Iterator[Running]:
     """nginx with these settings, until the block ends."""
     settings = with_defaults(given)
     with tempfile.TemporaryDirectory(prefix="assay-nginx-") as made:
-        place = Place(Path(made), _free_port(), binary)
+        place = Place(Path(made), _free_port(), binary, user=own_user())
         with NGINX.beside(place, settings) as beside:
             log = (place.folder / "log").open("wb")
-            command = ["setpriv", "--pdeathsig", NGINX.orphan_signal.name[3:]]
-            process = subprocess.Popen(
-                [*command, *NGINX.command(place, settings)], stdout=log, stderr=log
-            )
+            give(place.folder, place.user)
+            tied = ["setpriv", "--pdeathsig", NGINX.orphan_signal.name[3:], "--"]
+            with opened(NGINX.command(place, settings), place.user) as (words, held):
+                command = as_user([*tied, *words], place.user)
+                process = subprocess.Popen(command, stdout=log, stderr=log, pass_fds=held)
             try:
                 _wait(process, place)
                 yield Running(place, process.pid, tuple(beside))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Mapping
@@ -21,9 +22,10 @@ KEYS = {"keys": 500, "value_bytes": 20, "pipeline": 1}
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache and a temporary folder of the test's own; nothing may be left in the latter."""
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
+    """A cache and a temporary folder of the test's own, which any user may enter; nothing may be
+    left in the latter."""
+    temporary = Path(tempfile.mkdtemp(prefix="servers-"))
+    temporary.chmod(0o755)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)
@@ -34,6 +36,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     while servers_in(temporary) and time.monotonic() < end:
         time.sleep(0.01)
     assert servers_in(temporary) == []
+    shutil.rmtree(temporary)
 
 
 def left_in(folder: Path) -> list[str]:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import socket
 import struct
+from pathlib import Path
 from typing import Any
 
 Message = tuple[bytes, bytes]
+
+
+def connected(path: Path) -> socket.socket:
+    """A connection to a Unix socket."""
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(60)
+    peer.connect(str(path))
+    return peer
 
 
 class Refused(Exception):
@@ -21,8 +30,8 @@ class Refused(Exception):
 class Client:
     """One connection."""
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+    def __init__(self, path: Path) -> None:
+        self._socket = connected(path)
         self._bytes = b""
         body = struct.pack(">i", 3 << 16) + b"user\0load\0\0"
         self._socket.sendall(struct.pack(">i", len(body) + 4) + body)

@@ -15,8 +15,8 @@ from assay.targets.servers.framework.server import Started
 def make(adapter: Adapter, data: Path, log: Path) -> None:
     """Fills a folder with the data of a server that nobody has used but to greet it."""
     with _started(adapter, {}, None, log) as server:
-        for command in adapter.welcome(server.place):
-            server.run(command)
+        if welcome := adapter.welcome(server.place):
+            server.ask(*welcome)
         _keep(server, data)
 
 

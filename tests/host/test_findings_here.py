@@ -126,9 +126,15 @@ def test_a_servers_own_figure_is_what_it_then_maps(
 ) -> None:
     """PostgreSQL's to the page; of MariaDB's an upper bound that wastes little."""
     with in_force({POOL: str(pool() + 160)}), serving(kind, folder, **settings) as server:
-        asked = figure_at(server.adapter.url(server.place)).asked(2 << 20)
+        asked = figure_at(url_of(server)).asked(2 << 20)
         mapped = mapped_huge(server.process.pid)
     assert mapped <= asked <= slack * mapped
+
+
+def url_of(server: Any) -> str:
+    """Where the load goes, with its password."""
+    where, place = server.adapter.url(server.place), server.place
+    return where.replace("load@", f"load:{place.secrets.load}@")
 
 
 def mapped_huge(pid: int) -> int:
@@ -154,7 +160,7 @@ def test_a_postgresql_that_does_not_run_is_asked_by_its_data(folder: Path) -> No
             default = figure_of(data)
         finally:
             (data / "kept.pid").rename(data / "postmaster.pid")
-        running = figure_at(server.adapter.url(server.place))
+        running = figure_at(url_of(server))
     assert default.source == running.source == "shared_memory_size"
     assert default.asked(2 << 20) > running.asked(2 << 20) // 2
 

@@ -63,7 +63,8 @@ IGNORED = {
 EVERY = pytest.mark.parametrize("kind", TARGETS)
 SERVERS = pytest.mark.parametrize("kind", [k for k, t in TARGETS.items() if t.protocol])
 WHEELS = ("duckdb", "chdb")
-WITH_A_PORT = [k for k, t in TARGETS.items() if t.protocol and k != "memcached"]
+ON_A_SOCKET = ("memcached", *WHEELS)
+WITH_A_PORT = [k for k, t in TARGETS.items() if t.protocol and k not in ON_A_SOCKET]
 STORES = [k for k, t in TARGETS.items() if isinstance(t, StoreTarget)]
 ON_A_DISK = [k for k, t in TARGETS.items() if t.protocol and not t.loads_in_run] + STORES
 

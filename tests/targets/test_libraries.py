@@ -29,9 +29,9 @@ from assay.targets.wheels import duckdb as duckdb_module
 from assay.targets.wheels import wheel
 from assay.targets.wheels.chdb import CHDB
 from assay.targets.wheels.duckdb import DUCKDB
-from assay.targets.wheels.wheel import SERVE, Wheel, WheelAdapter
+from assay.targets.wheels.wheel import SERVE, SOCKET, Wheel, WheelAdapter
 from server_kit import own_folders
-from shim_client import Client, Refused, rows_of
+from shim_client import Client, Refused, connected, rows_of
 from sql_kit import make, running
 
 __all__ = ["own_folders"]
@@ -70,10 +70,15 @@ def served(
         server.stop()
 
 
+def door(server: Started) -> Path:
+    """Where it listens."""
+    return server.folder / SOCKET
+
+
 @LIBRARIES
 def test_a_table_is_made_copied_into_and_summed(adapter: WheelAdapter, tmp_path: Path) -> None:
     """With SQL and texts that any other server takes and gives as well."""
-    with served(adapter, tmp_path) as server, Client(server.place.port) as client:
+    with served(adapter, tmp_path) as server, Client(door(server)) as client:
         assert client.query(TABLE)[0] == (b"C", b"CREATE TABLE\0")
         assert (b"C", b"COPY 3\0") in client.copy("COPY t FROM STDIN", ROWS[:50], ROWS[50:])
         assert client.query("VACUUM ANALYZE t")[0] == (b"C", b"VACUUM\0")
@@ -92,7 +97,7 @@ def test_a_table_is_made_copied_into_and_summed(adapter: WheelAdapter, tmp_path:
 def test_escapes_of_copied_texts_are_taken_out(adapter: WheelAdapter, tmp_path: Path) -> None:
     """As PostgreSQL writes them: a tab, a backslash, a new line, and a quote that is none."""
     row = rb"1	2	a\tb\\c\nd\"" + b"\t2013-07-02\t2013-07-02 03:04:05\n"
-    with served(adapter, tmp_path) as server, Client(server.place.port) as client:
+    with served(adapter, tmp_path) as server, Client(door(server)) as client:
         client.query(TABLE)
         client.copy("COPY t (a, b, c, d, e) FROM STDIN", row)
         assert client.rows("SELECT c FROM t") == [['a\tb\\c\nd"']]
@@ -105,7 +110,7 @@ def test_errors_have_their_state_and_the_session_goes_on(
     adapter: WheelAdapter, tmp_path: Path
 ) -> None:
     """Also after a COPY that fails, whose data are passed over."""
-    with served(adapter, tmp_path) as server, Client(server.place.port) as client:
+    with served(adapter, tmp_path) as server, Client(door(server)) as client:
         with pytest.raises(Refused) as caught:
             client.rows("SELECT * FROM nothing_here")
         assert caught.value.code == "42P01"
@@ -121,7 +126,7 @@ def test_errors_have_their_state_and_the_session_goes_on(
 def test_prepared_statements_without_values_are_run(adapter: WheelAdapter, tmp_path: Path) -> None:
     """Parse, Describe, Bind, Execute, Close and Sync, in texts and in binary; and an error skips to
     Sync."""
-    with served(adapter, tmp_path) as server, Client(server.place.port) as client:
+    with served(adapter, tmp_path) as server, Client(door(server)) as client:
         client.query(TABLE)
         client.copy("COPY t FROM STDIN", ROWS)
         client.send(
@@ -147,7 +152,7 @@ def test_prepared_statements_without_values_are_run(adapter: WheelAdapter, tmp_p
 
 def test_a_transaction_of_duckdb_says_where_it_stands(tmp_path: Path) -> None:
     """Idle, in a transaction, failed, and idle again; what was undone is not there."""
-    with served(DUCKDB, tmp_path) as server, Client(server.place.port) as client:
+    with served(DUCKDB, tmp_path) as server, Client(door(server)) as client:
         states = [
             client.query(text)[-1][1]
             for text in (TABLE, "BEGIN", "DELETE FROM t", "SELECT nope", "SELECT 1", "ROLLBACK")
@@ -161,16 +166,16 @@ def test_many_clients_are_answered_at_once(adapter: WheelAdapter, tmp_path: Path
     """Each its own rows."""
     wrong: list[object] = []
 
-    def work(number: int, port: int) -> None:
-        with Client(port) as client:
+    def work(number: int, path: Path) -> None:
+        with Client(path) as client:
             for turn in range(20):
                 found = client.rows(f"SELECT {number} + {turn}")
                 if found != [[str(number + turn)]]:
                     wrong.append(found)
 
     with served(adapter, tmp_path) as server:
-        port = server.place.port
-        threads = [threading.Thread(target=work, args=(n * 1000, port)) for n in range(8)]
+        path = door(server)
+        threads = [threading.Thread(target=work, args=(n * 1000, path)) for n in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -186,12 +191,12 @@ def test_what_was_loaded_is_there_after_an_orderly_end_and_a_copy(
     data, log = tmp_path / "data", tmp_path / "log"
     make(adapter, data, log)
     with running(adapter, {}, data, log, keep=tmp_path / "kept") as server:
-        client = Client(server.place.port)
+        client = Client(door(server))
         client.query(TABLE)
         client.copy("COPY t FROM STDIN", ROWS)
     with (
         running(adapter, {}, tmp_path / "kept", log) as server,
-        Client(server.place.port) as other,
+        Client(door(server)) as other,
     ):
         assert other.rows("SELECT COUNT(*), SUM(a) FROM t") == [["3", "6"]]
     client._socket.close()
@@ -301,7 +306,7 @@ def test_a_chdb_counts_what_it_compiled(tmp_path: Path) -> None:
     for level in ("off", "on"):
         applied = change.level(level).application.settings
         with served(CHDB, tmp_path, applied) as server:
-            with Client(server.place.port) as client:
+            with Client(door(server)) as client:
                 client.rows(f"SELECT {sums} FROM numbers(100000)")
             counted[level] = CHDB.counters(server.ask)
             told = CHDB.read_back(server.ask, applied)
@@ -387,11 +392,12 @@ sys.stderr.write(" ".join(n for n in names if n.split(".")[0] in ("assay", "nump
     assert done.stdout.startswith("[{")
 
 
-def test_a_server_whose_port_is_taken_says_so_and_ends(tmp_path: Path) -> None:
-    """So that another port is tried."""
+def test_a_server_whose_socket_is_taken_says_so_and_ends(tmp_path: Path) -> None:
+    """And leaves the other alone."""
     with served(DUCKDB, tmp_path) as server:
         command = DUCKDB.command(server.place, {})
-        command[command.index("--data") + 1] = str(tmp_path)
+        at = command.index("--data")
+        del command[at : at + 2]
         done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert "ddress already in use" in DUCKDB.is_fatal(done.stderr)
@@ -404,7 +410,7 @@ def test_it_ends_when_it_is_asked_to_while_it_works(adapter: WheelAdapter, tmp_p
         "duckdb": "SELECT sum(a.i * b.i) FROM range(1000000) a(i), range(1000000) b(i)",
         "chdb": "SELECT sum(number % 7) FROM numbers(1000000000000)",
     }
-    with served(adapter, tmp_path) as server, Client(server.place.port) as client:
+    with served(adapter, tmp_path) as server, Client(door(server)) as client:
         client.send((b"Q", heavy[adapter.kind].encode() + b"\0"))
         os.kill(server.process.pid, signal.SIGTERM)
         assert server.process._process.wait(60) == 0
@@ -422,7 +428,7 @@ def test_a_greeting_of_any_kind_has_its_answer(tmp_path: Path) -> None:
     with served(DUCKDB, tmp_path) as server:
 
         def said(*pieces: bytes) -> bytes:
-            with socket.create_connection(("127.0.0.1", server.place.port), timeout=60) as peer:
+            with connected(door(server)) as peer:
                 for piece in pieces:
                     peer.sendall(piece)
                 peer.shutdown(socket.SHUT_WR)
@@ -438,7 +444,7 @@ def test_a_greeting_of_any_kind_has_its_answer(tmp_path: Path) -> None:
         assert said(struct.pack(">ii", 16, 80877102) + bytes(8)) == b""
         assert b"Ma message of length 3" in said(greeting, b"Q\0\0\0\x03")
         assert b"Ma message of type b'!'" in said(greeting, b"!\0\0\0\x04")
-        with Client(server.place.port) as client:
+        with Client(door(server)) as client:
             client.query(TABLE)
             client.send((b"Q", b"COPY t FROM STDIN\0"))
             assert client.message()[0] == b"G"

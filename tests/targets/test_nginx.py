@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +78,7 @@ OTHERWISE: dict[str, Any] = {
 def test_the_file_says_what_the_settings_say(settings: dict[str, Any]) -> None:
     """Every setting that is in the file can be read from it again."""
     ports = list(range(9000, 9000 + settings["upstreams"]))
-    found = parsed(configuration(8080, settings, ports, 1000, None))
+    found = parsed(configuration(8080, settings, ports, 1000))
     assert found == {k: settings[k] for k in found}
     assert set(settings) - set(found) == {"file_bytes", "probes"}
 
@@ -236,7 +237,16 @@ def test_what_is_said_of_upstreams_needs_some() -> None:
         NGINX.lacks(with_defaults({"zone": "on"}))
 
 
-def test_a_driver_that_is_killed_leaves_nothing_running(built: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that any user may enter, as the server's has to."""
+    made = Path(tempfile.mkdtemp(prefix="nginx-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+def test_a_driver_that_is_killed_leaves_nothing_running(built: Path, open_folder: Path) -> None:
     """The master is told by the kernel, and ends its workers; so are the upstreams."""
     program = (
         "import sys, time; from pathlib import Path; from nginx_driver import running\n"
@@ -248,7 +258,7 @@ def test_a_driver_that_is_killed_leaves_nothing_running(built: Path, tmp_path: P
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[1],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": str(open_folder)},
     )
     assert driver.stdout is not None
     first = [psutil.Process(int(pid)) for pid in driver.stdout.readline().split()]

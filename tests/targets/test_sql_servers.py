@@ -10,7 +10,7 @@ import pytest
 
 from assay.changes import CATALOGUE
 from assay.core.errors import RunError
-from assay.load import Load, check, parse_url, prepare, run_load
+from assay.load import Load, check, prepare, run_load
 from assay.targets import TARGETS, Launch
 from assay.targets.servers.framework.adapter import Adapter
 from assay.targets.servers.framework.server import Started
@@ -50,8 +50,7 @@ def counters(server: Started) -> dict[str, float]:
 
 
 def load(server: Started, workload: str) -> Load:
-    target = parse_url(server.adapter.url(server.place))
-    return Load(target, workload, ROWS, connections=4, time_s=0.5, warmup_s=0.1)
+    return Load(server.target, workload, ROWS, connections=4, time_s=0.5, warmup_s=0.1)
 
 
 def under_load(server: Started, workload: str) -> tuple[dict[str, float], int]:

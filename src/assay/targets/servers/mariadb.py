@@ -14,19 +14,20 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from assay.core.errors import MissingError
 from assay.core.parameters import Parameter, by_name
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
+from assay.targets.servers.framework.secret import mysql_hash
 from assay.targets.servers.sql_attachment import REPORTED_AS, AttachedMariaDb
 from assay.targets.setting_values import BYTES, ServerSetting, in_force, quantity, rendered, truth
 from assay.workloads import SQL_WORKLOADS
 
 SERVER = Program("mariadbd", "mariadb-server-core")
 INSTALL = Program("mariadb-install-db", "mariadb-server-core")
-CLIENT = Program("mariadb", "mariadb-client-core")
 
 BASE: Mapping[str, Any] = MappingProxyType(
     {
@@ -59,6 +60,7 @@ OWNED = frozenset(
         "port",
         "print_defaults",
         "server_uid",
+        "skip_grant_tables",
         "socket",
         "tmpdir",
         "user",
@@ -95,8 +97,10 @@ _LARGE: Mapping[str, int] = MappingProxyType(
 )
 """What lies in large pages where they are asked for, and how much by default."""
 
-PATIENCE = "60"
-"""Seconds."""
+ADMIN = "`assay`@`localhost`"
+"""By whom Assay asks, over the socket: switching waits on and reading them takes every right."""
+LOADS = ("`load`@`127.0.0.1`", "`load`@`localhost`")
+WHO_MAY_COME = "who-may-come.sql"
 WAITS = "wait/synch/%=ON"
 ALL, WAITED = "all", "waited_per_operation"
 LOCKS = (
@@ -147,7 +151,7 @@ class MariaDb(Adapter):
 
     kind = "mariadb"
     text = "MariaDB, with a server and a data directory of its own for each run"
-    programs = (SERVER, INSTALL, CLIENT)
+    programs = (SERVER, INSTALL)
     protocol = "mysql"
     workloads = SQL_WORKLOADS
     traits = ServerTraits(
@@ -156,7 +160,8 @@ class MariaDb(Adapter):
     shaping = SHAPING
     lock_classes = LOCKS
     attachable = AttachedMariaDb()
-    refuses_root = True
+    takes_secret = True
+    ping = "SELECT 1"
 
     def settings(self, binary: Path | None) -> Mapping[str, Parameter]:
         """Asked once of each executable, told apart by place, size and time of change."""
@@ -208,6 +213,7 @@ class MariaDb(Adapter):
             f"--datadir={place.folder / 'data'}",
             f"--socket={socket(place)}",
             f"--pid-file={place.folder / 'mariadbd.pid'}",
+            f"--init-file={place.folder / WHO_MAY_COME}",
             f"--tmpdir={place.folder}",
             "--bind-address=127.0.0.1",
             f"--port={place.port}",
@@ -222,15 +228,26 @@ class MariaDb(Adapter):
     def url(self, place: Place) -> str:
         return f"mysql://load@127.0.0.1:{place.port}/load"
 
-    def welcome(self, place: Place) -> list[list[str]]:
-        """`load` may do everything: waits are switched on and read by it too."""
-        users = ("`load`@`127.0.0.1`", "`load`@`localhost`")
-        statements = ["CREATE DATABASE `load`"]
-        statements += [f"CREATE USER {u}; GRANT ALL ON *.* TO {u}" for u in users]
-        # The socket may come a moment after the port.
-        client = ["timeout", PATIENCE, str(CLIENT.find()), "--no-defaults", "--wait"]
-        connect = [*client, f"--socket={socket(place)}", "--user=root"]
-        return [[*connect, f"--execute={'; '.join(statements)}"]]
+    def admin_url(self, place: Place) -> str:
+        return f"mysql://assay@/load?socket={quote(str(socket(place)))}"
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Statements that it runs at each start before it answers anybody: of all accounts that its
+        data had, only ours are left, and not in its binary log."""
+        by = f"IDENTIFIED BY PASSWORD '{mysql_hash(place.secrets.load)}'"
+        statements = [
+            "SET SESSION sql_log_bin = 0",
+            "DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys'",
+            "DELETE FROM mysql.db",
+            "DELETE FROM mysql.proxies_priv",
+            "FLUSH PRIVILEGES",
+            "CREATE DATABASE IF NOT EXISTS `load`",
+            f"CREATE USER {ADMIN} IDENTIFIED BY PASSWORD '{mysql_hash(place.secrets.admin)}'",
+            f"GRANT ALL ON *.* TO {ADMIN}",
+            *(f"CREATE USER {user} {by}" for user in LOADS),
+            *(f"GRANT ALL ON `load`.* TO {user}" for user in LOADS),
+        ]
+        return {WHO_MAY_COME: "".join(f"{statement};\n" for statement in statements)}
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         """And two facts: `pool_bytes`, and the format that the data's pages have."""

@@ -110,7 +110,6 @@ class Memcached(Adapter):
     protocol = "memcached"
     programs = (Program("memcached", "memcached"),)
     workloads = ("memcached-get", "memcached-set", "ycsb")
-    refuses_root = True
     keeps_data = False
     on_socket = SOCKET
     ping = "version"

@@ -52,5 +52,5 @@ def figure_of(data: Path) -> MemoryFigure:
             f"{data} is no data directory of PostgreSQL", next_step="give the folder of PG_VERSION"
         )
     command = [str(binary), "-C", "shared_memory_size", "-D", str(data.resolve())]
-    user = data.owner() if os.geteuid() == 0 else None
+    user = data.stat().st_uid if os.geteuid() == 0 else None
     return postgresql_figure(run_as(command, data, user).splitlines()[-1])

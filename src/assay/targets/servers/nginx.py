@@ -23,7 +23,6 @@ Which of a built nginx's loops hold which instruction is told by its census and 
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import resource
 import signal
@@ -41,6 +40,8 @@ from assay.core.parameters import Parameter, by_name
 from assay.counters import Probes
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
 from assay.targets.servers.framework.load import HTTP
+from assay.targets.servers.framework.own_user import opened
+from assay.targets.servers.framework.process import as_user
 from assay.targets.servers.nginx_file import SHARED, configuration, parsed
 
 PATIENCE_S = 10.0
@@ -157,7 +158,7 @@ class Nginx(Adapter):
             (place.folder / "www").mkdir(exist_ok=True)
             (place.folder / "www" / FILE[1:]).write_bytes(b"x" * settings["file_bytes"])
             (place.folder / "nginx.conf").write_text(
-                configuration(place.port, settings, ports, _connections(), _user(), place.host)
+                configuration(place.port, settings, ports, _connections(), place.host)
             )
             try:
                 yield pids
@@ -302,8 +303,11 @@ def _words(place: Place) -> list[str]:
 
 def _tested(place: Place) -> str:
     """The configuration as this binary accepts it, where its address is there to listen on."""
-    command = [*place.enter, *_words(place), "-T"]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    with opened(_words(place), place.user) as (words, held):
+        command = [*place.enter, *as_user([*words, "-T"], place.user)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", pass_fds=held
+        )
     if done.returncode:
         raise RunError(f"{place.binary} -T refuses its configuration: {done.stderr[-400:]}")
     return done.stdout
@@ -312,11 +316,6 @@ def _tested(place: Place) -> str:
 def _connections() -> int:
     """Connections that a worker may have: descriptors it may have, within reason."""
     return min(20_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-
-
-def _user() -> str | None:
-    """Whom workers run as when the master is root: the folder may be closed to all others."""
-    return pwd.getpwuid(0).pw_name if os.geteuid() == 0 else None
 
 
 @contextmanager

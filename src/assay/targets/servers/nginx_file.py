@@ -17,7 +17,6 @@ def configuration(
     settings: Mapping[str, Any],
     upstreams: Sequence[int],
     connections: int,
-    user: str | None,
     host: str = "127.0.0.1",
 ) -> str:
     """The file. Paths in it start at the folder that `-p` names."""
@@ -28,7 +27,6 @@ def configuration(
         "error_log stderr warn;",
         f"worker_processes {settings['worker_processes']};",
         f"worker_rlimit_nofile {connections};",
-        *([f"user {user} {user};"] if user else []),
         *(["worker_cpu_affinity auto;"] if settings["worker_cpu_affinity"] == "auto" else []),
         "events {",
         f"  worker_connections {connections};",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 import re
 import signal
 import subprocess
@@ -25,11 +26,13 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from assay.core.parameters import Kind, Parameter, by_name
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
+from assay.targets.servers.framework.secret import scram_verifier
 from assay.targets.servers.postgresql_waits import EVENTS, Sampler
 from assay.targets.servers.sql_attachment import AttachedPostgreSql
 from assay.targets.setting_values import (
@@ -48,7 +51,6 @@ SERVER = Program("postgres", "postgresql", FOLDERS)
 INITDB = Program("initdb", "postgresql", FOLDERS)
 CHECKSUMS = Program("pg_checksums", "postgresql", FOLDERS)
 CONTROL = Program("pg_controldata", "postgresql", FOLDERS)
-CLIENT = Program("psql", "postgresql-client", FOLDERS)
 
 BASE: Mapping[str, Any] = MappingProxyType(
     {
@@ -78,6 +80,11 @@ PRELOADED = "shared_preload_libraries"
 DATABASE = "postgres"
 """The one that is there from the first start on."""
 
+ADMIN = "assay"
+"""Who makes the cluster and may do everything: by whom Assay asks."""
+DOORS, NAMES = "who-may-come.conf", "who-is-who.conf"
+_LOAD = """DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'load') THEN
+CREATE ROLE load LOGIN; GRANT CREATE, USAGE ON SCHEMA public TO load; END IF; END $$"""
 _EXTENSION = f"""DO $$ BEGIN
 IF EXISTS (SELECT FROM pg_available_extensions WHERE name = '{STATEMENTS}') THEN
 CREATE EXTENSION {STATEMENTS}; END IF; END $$"""
@@ -115,7 +122,7 @@ class PostgreSql(Adapter):
 
     kind = "postgresql"
     text = "PostgreSQL, with a server and a data directory of its own for each run"
-    programs = (SERVER, INITDB, CHECKSUMS, CONTROL, CLIENT)
+    programs = (SERVER, INITDB, CHECKSUMS, CONTROL)
     protocol = "postgresql"
     workloads = SQL_WORKLOADS
     traits = ServerTraits(
@@ -126,7 +133,7 @@ class PostgreSql(Adapter):
     shaping = SHAPING
     lock_classes = EVENTS
     attachable = AttachedPostgreSql()
-    refuses_root = True
+    takes_secret = True
     ping = "SELECT 1"
     stop_signal = signal.SIGINT  # SIGTERM would wait for clients that are still connected
     orphan_signal = signal.SIGQUIT  # after SIGKILL a segment of shared memory would stay
@@ -147,7 +154,8 @@ class PostgreSql(Adapter):
         program = str(_beside(place.binary, INITDB))
         folder = ["-D", str(place.folder / "data")]
         locale = ["--encoding=UTF8", "--locale=C.UTF-8"]
-        return [[program, *folder, "-U", "load", "-A", "trust", "--no-sync", *locale]]
+        doors = ["--auth-local=peer", "--auth-host=scram-sha-256"]
+        return [[program, *folder, "-U", ADMIN, *doors, "--no-sync", *locale]]
 
     def adjust(self, place: Place, settings: Mapping[str, Any]) -> list[list[str]]:
         wanted = settings.get("data_checksums")
@@ -180,18 +188,33 @@ class PostgreSql(Adapter):
         told = rendered(self.settings(place.binary), given)
         where = ["-D", str(place.folder / "data"), "-k", str(place.folder)]
         options = [f"{name}={text}" for name, text in told.items()]
+        options += [f"hba_file={place.folder / DOORS}", f"ident_file={place.folder / NAMES}"]
         listen = ["-h", "127.0.0.1", "-p", str(place.port)]
         return [str(place.binary), *where, *listen, *(w for o in options for w in ("-c", o))]
 
     def url(self, place: Place) -> str:
         return f"postgresql://load@127.0.0.1:{place.port}/{DATABASE}"
 
-    def welcome(self, place: Place) -> list[list[str]]:
-        """`load` made the cluster and may do everything. It gets the view of statements, which is
-        empty unless the server loads its library; a PostgreSQL without it goes without."""
-        client = [str(_beside(place.binary, CLIENT)), "-X", "-q", "-v", "ON_ERROR_STOP=1"]
-        connect = ["-h", str(place.folder), "-p", str(place.port), "-U", "load", "-d", DATABASE]
-        return [[*client, *connect, "-c", _EXTENSION]]
+    def admin_url(self, place: Place) -> str:
+        return f"postgresql://{ADMIN}@/{DATABASE}?socket={quote(str(_socket(place)))}"
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Over the socket comes who made the cluster, as whom the kernel knows us; over TCP the
+        load, by its password."""
+        ours = pwd.getpwuid(os.geteuid()).pw_name
+        return {
+            DOORS: f"local all {ADMIN} peer map=ours\nhost all load 127.0.0.1/32 scram-sha-256\n",
+            NAMES: f'ours "{ours}" {ADMIN}\n',
+        }
+
+    def greeting(self, place: Place) -> list[str]:
+        """The load's password of this start."""
+        return [_LOAD, f"ALTER ROLE load PASSWORD '{scram_verifier(place.secrets.load)}'"]
+
+    def welcome(self, place: Place) -> list[str]:
+        """The view of statements, which is empty unless the server loads its library; a PostgreSQL
+        without it goes without."""
+        return [_EXTENSION]
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         """And one fact: `pool_bytes`."""
@@ -228,7 +251,7 @@ class PostgreSql(Adapter):
         per_s = settings.get(WAIT_SAMPLES) or 0
         if not per_s or WAIT_SAMPLING in str(settings.get(PRELOADED) or ""):
             return None
-        return Sampler(place.folder / f".s.PGSQL.{place.port}", "load", DATABASE, per_s)
+        return Sampler(_socket(place), ADMIN, DATABASE, per_s)
 
     def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """Time that statements spent waiting, by event, as samples tell it."""
@@ -262,6 +285,11 @@ class PostgreSql(Adapter):
 
 
 POSTGRESQL = PostgreSql()
+
+
+def _socket(place: Place) -> Path:
+    """Its Unix socket."""
+    return place.folder / f".s.PGSQL.{place.port}"
 
 
 def _shared_bytes(settings: Mapping[str, Any]) -> int:

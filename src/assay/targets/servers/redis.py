@@ -25,24 +25,29 @@ from assay.core.errors import AssayError, RunError
 from assay.core.parameters import Parameter, by_name
 from assay.core.units import parse_size
 from assay.host.traits import ServerTraits
-from assay.targets.servers.framework.adapter import LOOPBACK, Adapter, Ask, Place, Program
+from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
+from assay.targets.servers.framework.own_user import give, own_user
 from assay.targets.servers.framework.process import Process
+from assay.targets.servers.framework.secret import redis_hash
 from assay.targets.servers.redis_attachment import AttachedRedis
 from assay.targets.setting_values import as_reported
 
 OURS = (
+    "aclfile",
     "bind",
     "daemonize",
     "dir",
     "logfile",
     "pidfile",
     "port",
+    "requirepass",
     "save",
     "supervised",
     "unixsocket",
 )
 """Settings that Assay gives itself: where a server lives, and that it saves nothing in a run."""
 
+WHO_MAY_COME = "who-may-come.conf"
 TITLE = "set-proc-title"
 """Off, as the title would be written over the environment that witnesses read in /proc."""
 
@@ -70,6 +75,7 @@ class Redis(Adapter):
     shaping = frozenset({"appendonly", "appendfilename", "appenddirname", "dbfilename"})
     ping = "PING"
     settle = ("SAVE",)
+    takes_secret = True
     attachable = AttachedRedis()
     is_movable = True
     traits = ServerTraits(
@@ -115,14 +121,25 @@ class Redis(Adapter):
             "save": "",
             "daemonize": "no",
         }
-        if place.host != LOOPBACK:
-            ours["protected-mode"] = "no"  # it would answer loopback only, as it has no password
         if TITLE in self.settings(place.binary):
             ours[TITLE] = "no"
-        return [str(place.binary), *_options({**ours, **settings})]
+        who = str(place.folder / WHO_MAY_COME)
+        return [str(place.binary), who, *_options({**ours, **settings})]
 
     def url(self, place: Place) -> str:
-        return f"redis://{place.host}:{place.port}"
+        return f"redis://load@{place.host}:{place.port}"
+
+    def admin_url(self, place: Place) -> str:
+        return f"redis://default@{place.host}:{place.port}"
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Who may come: the load to all keys, and not to what orders the server about."""
+        admin, load = redis_hash(place.secrets.admin), redis_hash(place.secrets.load)
+        rules = [
+            f"user default on #{admin} ~* +@all",
+            f"user load on #{load} ~* +@all -@admin -@dangerous",
+        ]
+        return {WHO_MAY_COME: "".join(f"{rule}\n" for rule in rules)}
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         names = list(settings)
@@ -185,7 +202,9 @@ def _private(binary: Path, settings: Mapping[str, Any]) -> Iterator[dict[str, An
         target = {"protocol": "redis", "socket": str(folder / "socket")}
         ours = {"port": 0, "unixsocket": target["socket"], "save": "", "dir": made}
         command = [str(binary), *_options({**ours, **settings})]
-        process = Process(command, folder, folder / "log")
+        user = own_user()
+        give(folder, user)
+        process = Process(command, folder, folder / "log", user=user)
         try:
             process.wait_until(lambda: _answers(target), REDIS.is_fatal)
             yield target

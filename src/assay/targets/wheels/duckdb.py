@@ -27,9 +27,13 @@ BASE: Mapping[str, Any] = MappingProxyType(
 OWNED = frozenset(
     [
         "access_mode",
+        "allowed_directories",
+        "allowed_paths",
+        "enable_external_access",
         "extension_directory",
         "extension_directories",
         "home_directory",
+        "lock_configuration",
         "log_query_path",
         "profile_output",
         "profiling_output",

@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from assay.core.cache import cache
 from assay.core.digest import canonical, digest
@@ -28,6 +29,8 @@ from assay.targets.servers.framework.adapter import Adapter, Place, Program
 from assay.targets.setting_values import ServerSetting, truth
 
 SERVE = Path(__file__).with_name("serve.py")
+SOCKET = "socket"
+"""Whoever may not enter the server's folder does not reach the library."""
 _FATAL = "FATAL: "
 
 
@@ -86,6 +89,8 @@ class WheelAdapter(Adapter):
     """Distributions whose versions are its version."""
     protocol = "postgresql"
     ping = "SELECT 1"
+    on_socket = SOCKET
+    becomes_user = True
 
     @property
     def wheel(self) -> Wheel:
@@ -129,10 +134,12 @@ class WheelAdapter(Adapter):
         where = ["--data", str(place.folder / "data"), "--folder", str(place.folder)]
         told = json.dumps(self.told(place.binary, settings))
         command = _command(self.kind, place.binary)
-        return [*command, *where, "--port", str(place.port), "--settings", told]
+        user = [] if place.user is None else ["--user", str(place.user)]
+        listen = ["--socket", str(place.folder / SOCKET)]
+        return [*command, *where, *listen, *user, "--settings", told]
 
     def url(self, place: Place) -> str:
-        return f"postgresql://load@127.0.0.1:{place.port}/{self.kind}"
+        return f"postgresql://load@/{self.kind}?socket={quote(str(place.folder / SOCKET))}"
 
     def told(self, binary: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
         """What the library is given: its own settings, those of ours taken apart."""

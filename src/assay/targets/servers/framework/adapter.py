@@ -13,7 +13,7 @@ import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
 from assay.native import Rows
 from assay.targets.servers.framework.attachment import Attachable
+from assay.targets.servers.framework.secret import Secrets, draw
 
 DAEMONS = "/usr/local/sbin:/usr/sbin:/sbin"
 """Folders of servers that a user's path may lack."""
@@ -73,6 +74,9 @@ class Place:
     """The address to listen on."""
     enter: tuple[str, ...] = ()
     """Words before the command of what runs beside it, so that it has the server's network."""
+    user: int | None = None
+    """Whom the server runs as; None is ourselves."""
+    secrets: Secrets = field(default_factory=draw, repr=False)
 
 
 class Ask(Protocol):
@@ -105,7 +109,11 @@ class Adapter(Protocol):
     workloads: tuple[str, ...]
     shaping: frozenset[str] = frozenset()
     """Settings that shape stored data: prepared data are of no use with other values."""
-    refuses_root: bool = False
+    takes_secret: bool = False
+    """Whether who comes needs a password; else none is known to its protocol."""
+    becomes_user: bool = False
+    """Whether its program, where it is started by root, becomes the place's user by itself: before
+    it opens any data and before it listens."""
     ping: str = ""
     """An ask that is answered only when it is ready; empty where accepting is enough."""
     settle: tuple[str, ...] = ()
@@ -185,11 +193,24 @@ class Adapter(Protocol):
         ...
 
     def url(self, place: Place) -> str:
-        """For `assay load`: a user without a password and a database that `welcome` made."""
+        """For the load: its user, which has rights on its own data only, without the password,
+        and a database."""
         ...
 
-    def welcome(self, place: Place) -> list[list[str]]:
-        """Commands run once against the first started server: the user and the database."""
+    def admin_url(self, place: Place) -> str:
+        """For Assay's own asks: a user who may do everything; the load's where there is one."""
+        return self.url(place)
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Files of the server's folder, by name, that its user alone may read: who may come."""
+        return {}
+
+    def greeting(self, place: Place) -> list[str]:
+        """Asks of each start, as soon as it answers and before anybody else comes."""
+        return [self.ping] if self.ping else []
+
+    def welcome(self, place: Place) -> list[str]:
+        """Asks made once of the first started server, before its data are loaded."""
         return []
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:

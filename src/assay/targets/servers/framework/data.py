@@ -39,8 +39,10 @@ def load_data(verb: str, request: Mapping[str, Any], log: Path) -> None:
 
 
 def copy(source: Path, destination: Path) -> None:
-    """Copies a folder's contents, owners and all; MissingError, and nothing half, if it cannot."""
-    command = ["cp", "-a", "--reflink=auto", f"{source}/.", str(destination)]
+    """Copies a folder's contents, which are then ours; MissingError, and nothing half, if it
+    cannot."""
+    how = ["-a", "--no-preserve=ownership", "--reflink=auto"]
+    command = ["cp", *how, f"{source}/.", str(destination)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode:
         shutil.rmtree(destination, ignore_errors=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -25,27 +24,14 @@ from pathlib import Path
 from assay.core.errors import MissingError, RunError
 from assay.linux.procfs import listens
 from assay.targets.private_folder import FolderGuard
+from assay.targets.servers.framework.own_user import group_of, opened
 
 PATIENCE_S = 120.0
 """How long a server may take to be ready: it may have a log to replay."""
 STOP_S = 30.0
-USER = "nobody"
-"""Whom a server that refuses root runs as."""
 GATE_S = 10.0
 """How long a process may take to come to the gate before its server."""
 _LAST = 2000
-
-
-def needed_user(refuses_root: bool) -> str | None:
-    """The user that a server must run as; None is ourselves."""
-    return USER if refuses_root and os.geteuid() == 0 else None
-
-
-def give(folder: Path, user: str | None) -> None:
-    """Makes a folder a user's own."""
-    if user is not None:
-        entry = pwd.getpwnam(user)
-        os.chown(folder, entry.pw_uid, entry.pw_gid)
 
 
 def free_port() -> int:
@@ -80,29 +66,37 @@ def _gate(folder: Path) -> Iterator[list[str]]:
         os.close(held)
 
 
-def run_as(command: Sequence[str], folder: Path, user: str | None) -> str:
+def run_as(command: Sequence[str], folder: Path, user: int | None) -> str:
     """Runs a short program to its end; what it printed. RunError with its words if it fails."""
-    done = subprocess.run(
-        _as_user(command, user),
-        cwd=folder,
-        env={**os.environ, "TMPDIR": str(folder)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
+    with opened(command, user) as (words, held):
+        done = subprocess.run(
+            as_user(words, user),
+            cwd=folder,
+            env=_env(os.environ, folder, user),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            pass_fds=held,
+        )
     if done.returncode:
         said = (done.stderr or done.stdout).strip()[-_LAST:]
         raise RunError(f"{command[0]} ended with code {done.returncode}: {said}")
     return done.stdout
 
 
-def _as_user(command: Sequence[str], user: str | None) -> list[str]:
+def as_user(command: Sequence[str], user: int | None) -> list[str]:
+    """The words of a command as another user, with no group but that user's."""
     if user is None:
         return list(command)
-    entry = pwd.getpwnam(user)
-    ids = [f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
+    ids = [f"--reuid={user}", f"--regid={group_of(user)}", "--clear-groups"]
     return [setpriv(), *ids, "--", *command]
+
+
+def _env(given: Mapping[str, str], folder: Path, user: int | None) -> dict[str, str]:
+    """The home of another user is the server's folder: root's is closed to it."""
+    home = {} if user is None else {"HOME": str(folder)}
+    return {**given, **home, "TMPDIR": str(folder)}
 
 
 class Process:
@@ -115,7 +109,7 @@ class Process:
         log: Path,
         *,
         env: Mapping[str, str] | None = None,
-        user: str | None = None,
+        user: int | None = None,
         stop_signal: signal.Signals = signal.SIGTERM,
         orphan_signal: signal.Signals = signal.SIGKILL,
         name: str = "",
@@ -131,11 +125,13 @@ class Process:
         self._watcher = FolderGuard(folder) if watcher is None else watcher
         self._own = self._watcher if watcher is None else None
         try:
-            with log.open("ab") as output, _gate(folder) as gate:
+            with log.open("ab") as output, _gate(folder) as gate, opened(command, user) as own:
+                words, held = own
                 self._process = subprocess.Popen(
-                    [*before, *_as_user([*tied, *gate, *command], user)],
+                    [*before, *as_user([*tied, *gate, *words], user)],
                     cwd=folder,
-                    env={**(os.environ if env is None else env), "TMPDIR": str(folder)},
+                    env=_env(os.environ if env is None else env, folder, user),
+                    pass_fds=held,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,

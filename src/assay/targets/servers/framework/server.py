@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -27,7 +28,14 @@ from assay.targets.private_folder import own_folder
 from assay.targets.servers.framework.adapter import Adapter, Place, Watch
 from assay.targets.servers.framework.data import copy, is_full
 from assay.targets.servers.framework.load import CLIENT_NAMES, load_request, measured, unanswered
-from assay.targets.servers.framework.process import Process, free_port, give, needed_user, run_as
+from assay.targets.servers.framework.own_user import (
+    give,
+    maker,
+    own_user,
+    write_own,
+)
+from assay.targets.servers.framework.process import Process, free_port, run_as
+from assay.targets.servers.framework.secret import draw
 
 TRIES = 3
 """Starts: the port that was free may be taken before the server has it."""
@@ -125,13 +133,12 @@ class Started:
     ) -> None:
         self.adapter, self.binary, self.settings = adapter, binary, settings
         self._log, self._env, self._around = log, env, around
-        self.user = needed_user(adapter.refuses_root)
+        self.user, self._secrets = own_user(), draw()
         self.times = {"reset_s": 0.0, "start_s": 0.0}
         self._is_over = False
         self._left = ExitStack()
         try:
             self.folder, self._watcher = self._left.enter_context(own_folder(adapter.kind))
-            give(self.folder, self.user)
             self._place_data(data)
             self.process = self._started()
         except OSError as error:
@@ -158,20 +165,33 @@ class Started:
     def _place_data(self, data: Path | None) -> None:
         begun, place = time.monotonic(), Place(self.folder, 0, self.binary)
         if data is None:
-            commands = self.adapter.make(place, self.settings)
+            give(self.folder, maker())
+            for command in self.adapter.make(place, self.settings):
+                run_as(command, self.folder, maker())
+            give(self.folder, self.user)
         else:
             (self.folder / "data").mkdir()
             copy(data, self.folder / "data")
-            commands = self.adapter.adjust(place, self.settings)
-        for command in commands:
-            run_as(command, self.folder, self.user)
+            give(self.folder, self.user)
+            for command in self.adapter.adjust(place, self.settings):
+                run_as(command, self.folder, self.user)
         self.times["reset_s"] = time.monotonic() - begun
 
     def _started(self) -> Process:
         for last in range(TRIES - 1, -1, -1):
             begun = time.monotonic()
             here = self._around
-            self.place = Place(self.folder, free_port(), self.binary, here.host, here.server)
+            self.place = Place(
+                self.folder,
+                free_port(),
+                self.binary,
+                here.host,
+                here.server,
+                self.user,
+                self._secrets,
+            )
+            for name, text in self.adapter.files(self.place).items():
+                write_own(self.folder / name, text, self.user)
             beside = ExitStack()
             try:
                 self.beside = beside.enter_context(self.adapter.beside(self.place, self.settings))
@@ -196,7 +216,7 @@ class Started:
             self.folder,
             self._log,
             env=environment(self._env),
-            user=self.user,
+            user=None if adapter.becomes_user else self.user,
             stop_signal=adapter.stop_signal,
             orphan_signal=adapter.orphan_signal,
             name=adapter.program(self.binary),
@@ -206,26 +226,28 @@ class Started:
         # Its folder goes with it: there is nothing that it would have to write.
         beside.callback(adapter.tidy, self.place)
         beside.callback(process.stop, at_once=True)
-        self.target = parse_url(adapter.url(self.place), {})
-        self.ask = Asking(self.place, self.target, process.pid, self._around.client)
+        secrets = self._secrets
+        self.target = self._address(adapter.url(self.place), secrets.load)
+        self.admin = self._address(adapter.admin_url(self.place), secrets.admin)
+        self.ask = Asking(self.place, self.admin, process.pid, self._around.client)
         process.wait_until(lambda: self._is_ready(process), adapter.is_fatal)
         return process
+
+    def _address(self, url: str, password: str) -> ServerAddress:
+        found = parse_url(url, {})
+        return replace(found, password=password) if self.adapter.takes_secret else found
 
     def _is_ready(self, process: Process) -> bool:
         socket = self.adapter.on_socket
         if not ((self.folder / socket).exists() if socket else process.listens(self.place.port)):
             return False
-        if not self.adapter.ping:
-            return True
+        greeting = self.adapter.greeting(self.place)
         try:
-            self.ask(self.adapter.ping)
+            if greeting:
+                self.ask(*greeting)
         except RunError:
             return False
         return True
-
-    def run(self, command: list[str]) -> None:
-        """Runs a short program against it, as its own user."""
-        run_as(command, self.folder, self.user)
 
     def note(self, text: str) -> None:
         """A line of our own in the server's log."""

@@ -33,6 +33,8 @@ from assay.targets.servers.framework.load import (
 from assay.targets.servers.framework.process import setpriv
 from assay.targets.servers.framework.server import ServerRun, Started
 
+DATA = "2"
+"""Data of an earlier arrangement, such as of who may come to them, are made again."""
 START_S = 2.0
 """A guess of what a run costs beside its window: copying the data, starting, stopping."""
 
@@ -187,7 +189,7 @@ class ServerTarget(Target):
         shaping = {n: v for n, v in own.items() if n in self.adapter.shaping}
         parameters = {n: _contents(n, v) for n, v in launch.parameters.items()}
         version = self._version(binary)
-        name = key(self.kind, version, shaping, launch.workload, parameters, SEED)
+        name = key(DATA, self.kind, version, shaping, launch.workload, parameters, SEED)
         known = self.adapter.settings(binary)
         defaults = {n: p.default for n, p in known.items() if p.default is not None}
         return keep(
@@ -205,8 +207,8 @@ class ServerTarget(Target):
             return
         started = Started(adapter, binary, settings, None, log, {})
         try:
-            for command in adapter.welcome(started.place):
-                started.run(command)
+            if welcome := adapter.welcome(started.place):
+                started.ask(*welcome)
             self._load(launch, started, log)
             if adapter.settle:
                 started.ask(*adapter.settle)
@@ -217,7 +219,8 @@ class ServerTarget(Target):
             started.stop()
 
     def _load(self, launch: Launch, started: Started, log: Path) -> None:
-        request = {**load_request(launch, self.adapter, started.place), "action": "prepare"}
+        asked = load_request(launch, self.adapter, started.place, target=started.target)
+        request = {**asked, "action": "prepare"}
         load_data("load", request, log)
 
 

@@ -6,13 +6,18 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
+import os
+import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from .engine import Engine, EngineError
 from .server import EngineServer, hold_signals
+
+PR_SET_PDEATHSIG = 1
 
 # The library's own imports shall not find what lies beside this package.
 sys.path.pop(0)
@@ -25,7 +30,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--from", required=True, dest="wheel", help="folder of the package")
     parser.add_argument("--settings", type=json.loads, default={}, help="as a JSON object")
     parser.add_argument("--data", type=Path, help="folder of the data; without one in memory")
-    parser.add_argument("--port", type=int, help="of loopback; without one settings are described")
+    parser.add_argument("--socket", type=Path, help="without one settings are described")
+    parser.add_argument("--user", type=int, help="whom to become once the library is loaded")
     parser.add_argument("--folder", type=Path, default=Path("."), help="for files on their way")
     return parser.parse_args()
 
@@ -35,24 +41,39 @@ def engine_of(asked: argparse.Namespace) -> Engine:
     if asked.wheel not in sys.path:
         sys.path.insert(0, asked.wheel)
     if asked.library == "duckdb":
-        from .duckdb_engine import DuckDbEngine
+        from . import duckdb_engine
 
-        return DuckDbEngine(asked.data, asked.settings)
-    from .chdb_engine import ChDbEngine
+        duckdb_engine.load_library()
+        become(asked.user)
+        return duckdb_engine.DuckDbEngine(asked.data, asked.settings, asked.folder)
+    from . import chdb_engine
 
-    return ChDbEngine(asked.data, asked.settings)
+    chdb_engine.load_library()
+    become(asked.user)
+    return chdb_engine.ChDbEngine(asked.data, asked.settings)
+
+
+def become(user: int | None) -> None:
+    """Gives up being root. Python and the library may be where only root can read them, so that
+    both are loaded before. The kernel then forgets that we are to end with our parent."""
+    if user is None:
+        return
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def main() -> None:
-    """Until a signal comes, if there is a port."""
+    """Until a signal comes, if there is a socket."""
     asked = arguments()
     hold_signals()
     try:
         engine = engine_of(asked)
-        if asked.port is None:
+        if asked.socket is None:
             json.dump([asdict(d) for d in engine.described()], sys.stdout)
         else:
-            EngineServer(engine, asked.port, asked.folder).serve()
+            EngineServer(engine, asked.socket, asked.folder).serve()
         engine.close()
     except (EngineError, OSError, ImportError) as error:
         sys.stderr.write(f"FATAL: {error}\n")

@@ -32,6 +32,8 @@ from .wire import (
     Row,
 )
 
+LIBRARY = "chdb._chdb"
+"""The compiled module itself, which ships no types."""
 _FORMAT = "TabSeparatedWithNamesAndTypes"
 _OIDS = {
     "Bool": BOOL,
@@ -70,14 +72,18 @@ MERGE = "VACUUM"
 their own time."""
 
 
+def load_library() -> None:
+    """Loads it."""
+    import_module(LIBRARY)
+
+
 class ChDbEngine:
     """The library, with one folder of data."""
 
     name = "chdb"
 
     def __init__(self, data: Path | None, settings: Mapping[str, Any]) -> None:
-        # The compiled module itself, which ships no types.
-        self._library = import_module("chdb._chdb")
+        self._library = import_module(LIBRARY)
         self._settings = dict(settings)
         self._path = ":memory:" if data is None else str(data)
         self._root = self.connect()

@@ -46,8 +46,21 @@ _CODES = {
     "NotImplementedException": "0A000",
 }
 """SQLSTATE by the library's own exception."""
+LOCKED = ("SET", "RESET", "PRAGMA")
+"""Not by `lock_configuration`: each session has to be given its own settings after it."""
 _SPECIAL = re.compile(rb"\\(?!N[\t\n])")
 """A backslash that means something else than NULL."""
+
+
+def load_library() -> None:
+    """Loads it, and whatever it loads for values of any type."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as probe:
+        probe.execute(
+            "SELECT 1.5, 1::HUGEINT, 'a', true, uuid(), DATE '2000-01-01', TIME '00:00', "
+            "TIMESTAMP '2000-01-01', INTERVAL 1 DAY, [1], {'a': 1}, 'a'::BLOB, NULL"
+        ).fetchall()
 
 
 class DuckDbEngine:
@@ -55,7 +68,7 @@ class DuckDbEngine:
 
     name = "duckdb"
 
-    def __init__(self, data: Path | None, settings: Mapping[str, Any]) -> None:
+    def __init__(self, data: Path | None, settings: Mapping[str, Any], folder: Path) -> None:
         import duckdb
 
         self._library = duckdb
@@ -65,6 +78,8 @@ class DuckDbEngine:
             file = ":memory:" if data is None else str(data / FILE)
             self._root = duckdb.connect(file, config=given)
             self.connect().close()  # what a session is given can fail as well
+            if data is not None:
+                self._close_doors(folder)
         except duckdb.Error as error:
             raise _refused(error) from error
 
@@ -77,6 +92,15 @@ class DuckDbEngine:
         local = {name for name, scope in rows if scope == "LOCAL"}
         self._local = {n: v for n, v in settings.items() if n in local}
         return {n: v for n, v in settings.items() if n not in local}
+
+    def _close_doors(self, folder: Path) -> None:
+        """From now on statements reach files of this folder only, where the library can tell them
+        apart (DuckDB 1.2)."""
+        asked = "SELECT count(*) FROM duckdb_settings() WHERE name = 'allowed_directories'"
+        if self._root.execute(asked).fetchone() == (1,):
+            own = literal(str(folder.resolve()))
+            self._root.execute(f"SET allowed_directories = [{own}]")
+            self._root.execute("SET enable_external_access = false")
 
     def version(self) -> str:
         return str(self._library.__version__)
@@ -106,9 +130,11 @@ class DuckDbConnection:
         self._cursor, self._error = cursor, error
 
     def run(self, statement: str) -> Answer:
+        word = texts.word(statement)
+        if word in LOCKED:
+            raise EngineError(f"{word} is not served: settings are the study's", "42501")
         try:
             self._cursor.execute(statement)
-            word = texts.word(statement)
             if word in texts.CHANGES:
                 rows = self._cursor.fetchall()
                 return Answer(count=int(rows[0][0]) if rows and rows[0] else 0)

@@ -1,4 +1,4 @@
-"""Listens on loopback, gives each connection a thread, and ends in order when it is asked to."""
+"""Listens on a Unix socket, gives each connection a thread, and ends in order when it is told."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ def hold_signals() -> None:
 class EngineServer:
     """Sessions of one engine."""
 
-    def __init__(self, engine: Engine, port: int, folder: Path) -> None:
+    def __init__(self, engine: Engine, path: Path, folder: Path) -> None:
         self._engine, self._folder = engine, folder
         self._version = engine.version()
         self._open: dict[ClientSession, tuple[socket.socket, threading.Thread]] = {}
         self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        path.chmod(0o600)
+        self._listener.listen(1024)
 
     def serve(self) -> None:
         """Until a signal comes; then tells everybody to leave, and waits for them."""
@@ -53,7 +56,6 @@ class EngineServer:
                 peer, _ = self._listener.accept()
             except OSError:
                 return  # shut down
-            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             session = ClientSession(peer, self._engine.connect, self._version, self._folder)
             thread = threading.Thread(target=self._attend, args=(session, peer), daemon=True)
             with self._lock:
