@@ -28,6 +28,7 @@ from assay.bench.commands import CommandJournal, pending, undo_commands
 from assay.bench.environment import surrounded
 from assay.bench.guard import void_reason
 from assay.bench.life import REAL, Clocks, started
+from assay.bench.measuring import may_take_turns
 from assay.bench.preflight import fit
 from assay.bench.progress import Silent, Watcher
 from assay.core.errors import BundleError, InputError, RunError, VoidError
@@ -65,6 +66,9 @@ LONGER = 4
 
 WINDOW_LEAST_S = 0.3
 """The guard's limit of 0.10 CPUs is three ticks of the kernel's CPU accounting in such a window."""
+
+ROUNDS = 10
+"""Slices of an arm in a block where arms take turns: more of them buy less than another block."""
 
 ROUNDED_S = 0.01
 TOLD_EVERY_S = 0.25
@@ -373,6 +377,8 @@ class _Pilot:
         fit into what is left of the budget.
         """
         cheapest = max(c.intervals for c in found.cases) * found.interval_s
+        if may_take_turns(self.study, self.targets):
+            cheapest = ROUNDS * self.study.slice_s
         runs = 2 * least_runs(self.study, arms(self.study)) * len(self.cases)
         rest = self.study.budget_s - found.took_s
         affordable = rest / runs - found.overhead_s - found.warmup_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from assay.plan import Plan, PlannedPilot
+from assay.plan import Plan, PlannedMeasuring, PlannedPilot
 from assay.record import Replay, RunRecord, Step
 
 
@@ -17,6 +17,10 @@ class Watcher(Protocol):
 
     def piloted(self, found: PlannedPilot | None) -> None:
         """The pilot is over: what it found, or None where it was cut off."""
+        ...
+
+    def chosen(self, found: PlannedMeasuring) -> None:
+        """How the arms will be measured, where the study left that to a pilot."""
         ...
 
     def started(self, plan: Plan, replay: Replay) -> None:
@@ -52,6 +56,8 @@ class Silent:
     def piloting(self, done: int, total: int, left_s: float) -> None: ...
 
     def piloted(self, found: PlannedPilot | None) -> None: ...
+
+    def chosen(self, found: PlannedMeasuring) -> None: ...
 
     def started(self, plan: Plan, replay: Replay) -> None: ...
 

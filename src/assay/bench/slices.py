@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.bench.life import Job, live
-from assay.plan import Plan, turns
+from assay.plan import rounds_of, turns
 from assay.record import RunRecord
 from assay.targets import Slices
 
@@ -29,15 +29,19 @@ GAVE_UP = "gave up its slices"
 """What an arm says that ended only because another did."""
 
 
-def live_side_by_side(plan: Plan, jobs: Sequence[Job]) -> list[RunRecord]:
+def live_side_by_side(jobs: Sequence[Job]) -> list[RunRecord]:
     """The runs of one case in one block, in the order of `jobs`; one void run if any was spoiled.
 
-    Raises what `live` raises, once every arm has ended.
+    The arms warm up at the same time and share the CPUs, so each has the time of all. Raises what
+    `live` raises, once every arm has ended.
     """
-    step = jobs[0].step
-    order = turns(plan, step.case, step.block, step.attempt, len(jobs))
+    step, study = jobs[0].step, jobs[0].study
+    rounds = rounds_of(study.window_s, study.slice_s)
+    order = turns(jobs[0].seed, step.case, step.block, step.attempt, len(jobs), rounds)
+    warming = replace(study, warmup_s=study.warmup_s * len(jobs))
+    jobs = [replace(job, study=warming) for job in jobs]
     with _board() as board, ThreadPoolExecutor(len(jobs), "arm") as pool:
-        arms = [Slices(board, arm, order, plan.slice_s) for arm in range(len(jobs))]
+        arms = [Slices(board, arm, order, study.slice_s) for arm in range(len(jobs))]
         futures = [
             pool.submit(_live, replace(job, slices=arm))
             for job, arm in zip(jobs, arms, strict=True)

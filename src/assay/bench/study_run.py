@@ -17,6 +17,7 @@ from assay.bench.builds import as_planned, require_same_servers, servers_of
 from assay.bench.commands import CommandJournal, undo_commands
 from assay.bench.host_values import HOST
 from assay.bench.life import REAL, Clocks, Job, Stopped, live
+from assay.bench.measuring import choose
 from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
 from assay.bench.profiling import planned_profile
@@ -59,11 +60,14 @@ def prepare(
     profile = planned_profile(fitted, facts)
     require_free(folder)
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed
-    piloted = None
+    piloted = measured_by = None
     if fitted.auto:
         piloted = pilot(fitted, targets, clocks, folder, seed, watcher or Silent())
         fitted = replace(fitted, warmup_s=piloted.warmup_s, window_s=piloted.window_s)
         require_affordable(fitted, piloted)
+    if fitted.measuring == "auto":
+        measured_by = choose(fitted, targets, clocks, folder, seed, watcher or Silent())
+        fitted = replace(fitted, measuring=measured_by.chosen)
     plan = make_plan(
         fitted,
         version=version("assay"),
@@ -77,6 +81,7 @@ def prepare(
         full=full,
         cpus=facts["cpus"],
         pilot=piloted,
+        measured_by=measured_by,
         servers=servers_of(fitted, targets),
         uncounted=absent,
         profile=profile,
@@ -199,7 +204,7 @@ class _Runner:
             arms_ = self.replay.steps_of(step.case)
             first = len(self.replay.records)
             jobs = [self._job(other, first + place) for place, other in enumerate(arms_)]
-            self.waiting = live_side_by_side(self.plan, jobs)
+            self.waiting = live_side_by_side(jobs)
         return self.waiting.pop(0)
 
     def _job(self, step: Step, number: int) -> Job:
@@ -237,4 +242,10 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
             next_step=f"finish it with Assay {plan.version}",
         )
     require_same_servers(study, plan, targets)
-    return replace(as_planned(study, plan), warmup_s=plan.warmup_s, window_s=plan.window_s)
+    return replace(
+        as_planned(study, plan),
+        warmup_s=plan.warmup_s,
+        window_s=plan.window_s,
+        measuring=plan.measuring,
+        slice_s=plan.slice_s,
+    )

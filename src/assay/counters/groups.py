@@ -36,6 +36,11 @@ class CounterGroup:
     native: bool = True
     needs: tuple[Role, ...] = ()
 
+    @property
+    def whole_machine(self) -> bool:
+        """Whether it counts what all processes do, not the server's alone."""
+        return self.native and self.name != "process"
+
 
 def _by_name(*groups: CounterGroup) -> dict[str, CounterGroup]:
     return {g.name: g for g in groups}

@@ -1,5 +1,6 @@
 """The plan: frozen data that fix a study before its first run (`plan.json`)."""
 
+from assay.plan.measuring import LEAST_ROUNDS, MeasuredNoise, Measuring, PlannedMeasuring
 from assay.plan.names import BASELINE, SENTINEL
 from assay.plan.phases import PlannedPoint, PlannedScaling, PlannedScreen
 from assay.plan.pilot import PilotedArm, PilotedCase, PlannedPilot
@@ -11,17 +12,22 @@ from assay.plan.plan import (
     PlannedStatistics,
     Slot,
     block_order,
+    rounds_of,
     turns,
     workload_seed,
 )
 
 __all__ = [
     "BASELINE",
+    "LEAST_ROUNDS",
     "SENTINEL",
+    "MeasuredNoise",
+    "Measuring",
     "PilotedArm",
     "PilotedCase",
     "Plan",
     "PlannedBuild",
+    "PlannedMeasuring",
     "PlannedPilot",
     "PlannedPoint",
     "PlannedProfile",
@@ -31,6 +37,7 @@ __all__ = [
     "PlannedStatistics",
     "Slot",
     "block_order",
+    "rounds_of",
     "turns",
     "workload_seed",
 ]

@@ -8,12 +8,13 @@ measurement that counts: warm-up and window may come from a pilot, which it show
 from __future__ import annotations
 
 import random
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from assay.core.errors import StatisticsError
 from assay.core.terms import Direction
+from assay.plan.measuring import LEAST_ROUNDS, Measuring, PlannedMeasuring
 from assay.plan.phases import PlannedScaling, PlannedScreen
 from assay.plan.pilot import PlannedPilot
 from assay.stats.constants import COMPUTABLE, STANDARD, VERSION, VERSIONS, Constants
@@ -22,11 +23,6 @@ from assay.stats.rule import Rule
 MAX_BLOCKS = 400
 """Blocks written down beforehand; the budget ends a study long before."""
 
-
-Measuring = Literal["runs", "slices"]
-"""runs: one arm's server after the other's. slices: all of a block live, and take turns."""
-
-LEAST_ROUNDS = 4
 
 MAX_SLOTS = 40_000
 """Runs written down beforehand, where many arms would make 400 blocks unwieldy."""
@@ -181,13 +177,16 @@ class Plan(Planned):
     measuring: Measuring = "runs"
     slice_s: float = 0.1
     """Where arms take turns: how long a turn is."""
+    measured_by: PlannedMeasuring | None = None
+    """None where the study file says how."""
     statistics: PlannedStatistics | None = None
     """None in plans made before version 1 of the statistics was called so."""
 
     @property
     def runs_budget_s(self) -> float:
-        """What a pilot left of the budget."""
-        return self.budget_s - (self.pilot.took_s if self.pilot else 0.0)
+        """What pilots left of the budget."""
+        piloted = (self.pilot, self.measured_by)
+        return self.budget_s - sum(found.took_s for found in piloted if found)
 
     @property
     def constants(self) -> Constants:
@@ -218,7 +217,7 @@ class Plan(Planned):
     @property
     def rounds(self) -> int:
         """How many slices each arm has in a window."""
-        return max(LEAST_ROUNDS, round(self.window_s / self.slice_s))
+        return rounds_of(self.window_s, self.slice_s)
 
     @property
     def baseline(self) -> str:
@@ -245,10 +244,17 @@ def block_order(
     return ordered
 
 
-def turns(plan: Plan, case: str, block: int, attempt: int, arms: int) -> tuple[int, ...]:
+def rounds_of(window_s: float, slice_s: float) -> int:
+    """How many slices each arm has in a window."""
+    return max(LEAST_ROUNDS, round(window_s / slice_s))
+
+
+def turns(
+    seed: int, case: str, block: int, attempt: int, arms: int, rounds: int
+) -> tuple[int, ...]:
     """The arm of each slice of a case's block: every round a uniform permutation of all arms."""
-    drawn = random.Random(f"assay {plan.seed} turns {case} block {block} attempt {attempt}")
-    return tuple(arm for _ in range(plan.rounds) for arm in drawn.sample(range(arms), arms))
+    drawn = random.Random(f"assay {seed} turns {case} block {block} attempt {attempt}")
+    return tuple(arm for _ in range(rounds) for arm in drawn.sample(range(arms), arms))
 
 
 def workload_seed(seed: int, block: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from assay.core.units import percent
 from assay.reasons.code import Code
+from assay.reasons.measuring_sentences import MEASURING
 from assay.reasons.summary_sentences import SUMMARIES
 from assay.reasons.warning_sentences import WARNINGS
 
@@ -163,6 +164,7 @@ SENTENCES: dict[Code, Callable[..., str]] = {
         f"{blocks} blocks up to {threads} threads, fixed sample"
     ),
     Code.REFUSED: lambda why: why,
+    **MEASURING,
     **SUMMARIES,
     **WARNINGS,
 }

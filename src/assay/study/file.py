@@ -64,7 +64,7 @@ class MeasureSection(StudyTable):
     also: list[str] = []
     counters: list[str] = []
     profile: bool = False
-    design: Literal["runs", "slices"] = "runs"
+    design: Literal["auto", "runs", "slices"] = "auto"
     slice: Duration = 0.1
 
 

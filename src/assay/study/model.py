@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from assay.changes import Application, Change, Level
 from assay.core.terms import Direction, Effort
-from assay.plan.plan import Measuring
+from assay.plan import Measuring
 from assay.targets import Launch
 
 DesignKind = Literal[
@@ -122,7 +122,7 @@ class Study:
     absent: tuple[Absent, ...] = field(default=())
     auto: frozenset[str] = frozenset()
     interval_s: float = 1.0
-    measuring: Measuring = "runs"
+    measuring: Measuring | Literal["auto"] = "runs"
     slice_s: float = 0.1
     counters: tuple[str, ...] = ()
     profile: bool = False

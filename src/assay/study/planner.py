@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.plan.measuring import PlannedMeasuring
 from assay.plan.pilot import PlannedPilot
 from assay.plan.plan import (
     MAX_BLOCKS,
@@ -96,6 +97,7 @@ def make_plan(
     full: bool,
     cpus: int,
     pilot: PlannedPilot | None = None,
+    measured_by: PlannedMeasuring | None = None,
     servers: list[PlannedServer] | None = None,
     uncounted: Mapping[str, str] | None = None,
     profile: PlannedProfile | None = None,
@@ -144,7 +146,8 @@ def make_plan(
         servers=servers or [],
         counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
         profile=profile,
-        measuring=study.measuring,
+        measuring="runs" if study.measuring == "auto" else study.measuring,
+        measured_by=measured_by,
         slice_s=study.slice_s,
         network=_network(study),
         statistics=PlannedStatistics(),

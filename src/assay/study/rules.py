@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.core.document import Path
 from assay.core.metrics import COUNTED, GROUPS_OF
 from assay.counters import GROUPS, group_of
-from assay.plan.names import SENTINEL
-from assay.plan.plan import LEAST_ROUNDS
+from assay.plan import LEAST_ROUNDS, SENTINEL
+from assay.reasons import Code, Reason
 from assay.study.file import DesignSection
 from assay.study.model import Factor, Study
 
@@ -66,21 +66,29 @@ def _stray_keys(section: DesignSection) -> Iterator[Mistake]:
 
 
 def _slices(study: Study) -> Iterator[Mistake]:
-    """Arms that live at the same time share the machine: nothing of it may differ between them."""
-    step = 'write design = "runs" in [measure]'
+    for place, reason in unshared(study):
+        longer = f"give at least {LEAST_ROUNDS * study.slice_s:g} s"
+        other = 'write design = "runs" in [measure]'
+        yield place, reason.text, longer if reason.code == Code.SHORT_WINDOW else other
+
+
+def unshared(study: Study) -> Iterator[tuple[Path, Reason]]:
+    """Why the arms of a study cannot take turns: they live at the same time and share the machine,
+    so nothing of it may differ between them, or be counted for one of them."""
     for place, factor in enumerate(study.factors.values()):
-        for level in factor.levels.values():
-            application = level.application
-            if application.host or application.steer or application.commands:
-                why = f"{factor.name} changes the machine, which arms that take turns share"
-                yield ("factor", place, "change"), why, step
-                break
+        applied = [level.application for level in factor.levels.values()]
+        if any(a.host or a.steer or a.commands for a in applied):
+            yield ("factor", place, "change"), Reason.of(Code.MACHINE_CHANGES, factor=factor.name)
     if any(case.settings.get("attach") for case in study.cases):
-        why = "a server that runs already is one, and arms that take turns have one each"
-        yield ("measure", "design"), why, step
+        yield ("measure", "design"), Reason.of(Code.ATTACHED)
+    if study.network is not None:
+        yield ("network",), Reason.of(Code.NETWORK_SHARED)
+    whole = [name for name in study.counters if GROUPS[name].whole_machine]
+    if whole:
+        yield ("measure", "counters"), Reason.of(Code.MACHINE_COUNTED, groups=", ".join(whole))
     if study.window_s < LEAST_ROUNDS * study.slice_s and "window" not in study.auto:
-        why = f"a window of {study.window_s:g} s has fewer than {LEAST_ROUNDS} slices"
-        yield ("measure", "window"), why, f"give at least {LEAST_ROUNDS * study.slice_s:g} s"
+        fields = {"window_s": study.window_s, "slices": LEAST_ROUNDS}
+        yield ("measure", "window"), Reason.of(Code.SHORT_WINDOW, **fields)
 
 
 def _reserved(study: Study) -> Iterator[Mistake]:

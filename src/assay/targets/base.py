@@ -182,6 +182,8 @@ class Target(Protocol):
     """Whether it is a part of Assay, and so always here."""
     is_movable: bool = False
     """Whether its server can be started in a network of its own, and be reached there."""
+    takes_turns: bool = False
+    """Whether several of its servers may live side by side, and take turns."""
     loads_in_run: bool = False
     """Whether each run loads its data set, and so has `load_seconds`."""
     attachable: Attachable | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,8 @@ class Workload:
     others: what the target has by default would not carry it. One that a target
     has not is no business of that target. `only` names the targets of parameters
     that not every target of the workload has. With `checks_rows` every answer is checked
-    against the rows, so the load has the seed of the data.
+    against the rows, so the load has the seed of the data. `writes` says of a study's
+    parameters whether the load changes data.
     """
 
     kind: str
@@ -26,6 +27,12 @@ class Workload:
     settings: Mapping[str, Any] = field(default_factory=dict)
     only: Mapping[str, frozenset[str]] = field(default_factory=dict)
     checks_rows: bool = False
+    writes: Callable[[Mapping[str, Any]], bool] = lambda parameters: False
+
+    @staticmethod
+    def always(parameters: Mapping[str, Any]) -> bool:
+        """For `writes`: whatever the parameters are."""
+        return True
 
     def parameters_for(self, target: str) -> Mapping[str, Parameter]:
         """The parameters under this kind of target."""

@@ -52,6 +52,7 @@ HITS = Workload(
 
 HITS_UPLOAD = Workload(
     kind="hits-upload",
+    writes=Workload.always,
     text="hits-shaped synthetic rows loaded into an empty table; one operation is one batch",
     parameters=by_name(
         (

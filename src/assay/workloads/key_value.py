@@ -18,8 +18,11 @@ _PARAMETERS = by_name(
 REDIS_GET = Workload(
     kind="redis-get", text="GET of a key; one operation is one command", parameters=_PARAMETERS
 )
-REDIS_SET = Workload(
-    kind="redis-set", text="SET of a key; one operation is one command", parameters=_PARAMETERS
+REDIS_SET = replace(
+    REDIS_GET,
+    kind="redis-set",
+    text="SET of a key; one operation is one command",
+    writes=Workload.always,
 )
 MEMCACHED_GET = replace(REDIS_GET, kind="memcached-get", text="get of a key; one operation is one")
 MEMCACHED_SET = replace(REDIS_SET, kind="memcached-set", text="set of a key; one operation is one")

@@ -40,6 +40,7 @@ READ_ONLY = Workload(
 
 READ_WRITE = Workload(
     kind="oltp-read-write",
+    writes=Workload.always,
     text="the reads of oltp-read-only, two updates, a delete and an insert in a transaction, "
     "one operation",
     parameters=by_name((*_TABLES, _SKIP)),
@@ -47,6 +48,7 @@ READ_WRITE = Workload(
 
 UPDATE_INDEX = Workload(
     kind="oltp-update-index",
+    writes=Workload.always,
     text="an update of an indexed column of one row; one operation is one statement",
     parameters=by_name(_TABLES),
 )

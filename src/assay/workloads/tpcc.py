@@ -11,6 +11,7 @@ from assay.workloads.base import Workload
 
 TPCC = Workload(
     kind="tpcc",
+    writes=Workload.always,
     text="TPC-C's five transactions, not an audited result; consistency is checked after each run",
     parameters=by_name(
         (

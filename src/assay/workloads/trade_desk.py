@@ -12,6 +12,7 @@ from assay.workloads.base import Workload
 
 TRADE_DESK = Workload(
     kind="trade-desk",
+    writes=Workload.always,
     text="users place orders, trade, cancel and look; actions may use temporary tables and reports",
     parameters=by_name(
         (

@@ -10,6 +10,7 @@ from assay.workloads.base import Workload
 
 YCSB = Workload(
     kind="ycsb",
+    writes=lambda parameters: parameters.get("mix", "c") != "c",
     text="Yahoo! Cloud Serving Benchmark, mixes A to F",
     parameters=by_name(
         (

@@ -17,7 +17,7 @@ from rich.text import Text
 from assay.cli.display.pilot import pilot_sentence
 from assay.core.metrics import metric
 from assay.core.units import format_duration, format_quantity
-from assay.plan import Plan, PlannedPilot
+from assay.plan import Plan, PlannedMeasuring, PlannedPilot
 from assay.record import Replay, RunRecord, Step
 from assay.report.terminal.verdicts import uncounted_lines
 from assay.report.words.wording import STYLES, estimate, interval, label
@@ -72,6 +72,9 @@ class Plain:
     def piloted(self, found: PlannedPilot | None) -> None:
         if found:
             self.say(pilot_sentence(found))
+
+    def chosen(self, found: PlannedMeasuring) -> None:
+        self.say(found.sentence)
 
     def started(self, plan: Plan, replay: Replay) -> None:
         self.blocks = len(replay.blocks)
@@ -140,6 +143,10 @@ class Terminal:
         self.view.stop()
         if found:
             self.console.print(Text(pilot_sentence(found)))
+
+    def chosen(self, found: PlannedMeasuring) -> None:
+        self.view.stop()
+        self.console.print(Text(found.sentence))
 
     def started(self, plan: Plan, replay: Replay) -> None:
         self.replay = replay

@@ -50,6 +50,7 @@ class EmbeddedTarget(Target):
     load_s: Callable[[Launch], float]
     is_bundled = True
     loads_in_run = True
+    takes_turns = True
 
     def request(self, launch: Launch) -> dict[str, Any]:
         """The protocol's request for a launch."""

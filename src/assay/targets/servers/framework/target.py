@@ -42,6 +42,8 @@ START_S = 2.0
 class ServerTarget(Target):
     """A kind of real server, of which an adapter says what is particular."""
 
+    takes_turns = True
+
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self.kind, self.text = adapter.kind, adapter.text

@@ -41,6 +41,7 @@ class StoreTarget(Target):
     """A kind of store, of which `store` says what is particular."""
 
     workloads: tuple[str, ...] = ("ycsb",)
+    takes_turns = True
 
     def __init__(self, store: Store) -> None:
         self.store = store
