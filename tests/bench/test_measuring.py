@@ -128,7 +128,7 @@ def test_what_speaks_against_turns_is_said_before_anything_runs() -> None:
 
     assert code(study) is None
     assert code(study, {"engine": FakeTarget()}) == Code.TOGETHER_UNSUPPORTED
-    assert code(replace(study, window_s=0.3)) == Code.SHORT_WINDOW
+    assert code(replace(study, window_s=0.06)) == Code.SHORT_WINDOW
     assert code(replace(study, counters=("vm",))) == Code.MACHINE_COUNTED
     assert code(replace(study, cases=(case,))) == Code.WRITES
     assert code(replace(study, cases=(reads,))) is None

@@ -20,7 +20,7 @@ from fakes import STUDY, FakeTarget, run_fake
 
 def sliced(study: Study) -> Study:
     """The same study, with arms that take turns."""
-    return replace(study, measuring="slices", slice_s=0.05, window_s=0.5)
+    return replace(study, measuring="slices", slice_asked_s=0.05, window_s=0.5)
 
 
 def speeds(seed: int, round_: int) -> float:

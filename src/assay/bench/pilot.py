@@ -67,8 +67,8 @@ LONGER = 4
 WINDOW_LEAST_S = 0.3
 """The guard's limit of 0.10 CPUs is three ticks of the kernel's CPU accounting in such a window."""
 
-ROUNDS = 10
-"""Slices of an arm in a block where arms take turns: more of them buy less than another block."""
+TURNS_S = 1.0
+"""The window of an arm where arms take turns: a longer one buys less than another block."""
 
 ROUNDED_S = 0.01
 TOLD_EVERY_S = 0.25
@@ -378,7 +378,7 @@ class _Pilot:
         """
         cheapest = max(c.intervals for c in found.cases) * found.interval_s
         if may_take_turns(self.study, self.targets):
-            cheapest = ROUNDS * self.study.slice_s
+            cheapest = TURNS_S
         runs = 2 * least_runs(self.study, arms(self.study)) * len(self.cases)
         rest = self.study.budget_s - found.took_s
         affordable = rest / runs - found.overhead_s - found.warmup_s

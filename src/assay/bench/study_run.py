@@ -247,5 +247,5 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
         warmup_s=plan.warmup_s,
         window_s=plan.window_s,
         measuring=plan.measuring,
-        slice_s=plan.slice_s,
+        slice_asked_s=plan.slice_s,
     )

@@ -65,7 +65,7 @@ class MeasureSection(StudyTable):
     counters: list[str] = []
     profile: bool = False
     design: Literal["auto", "runs", "slices"] = "auto"
-    slice: Duration = 0.1
+    slice: Duration | None = None
 
 
 class FactorSection(StudyTable):

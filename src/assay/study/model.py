@@ -16,6 +16,14 @@ DesignKind = Literal[
 ]
 
 
+ROUNDS = 10
+"""Slices of an arm in a window, where the study does not say how long they are."""
+
+SLICE_LEAST_S, SLICE_MOST_S = 0.02, 0.1
+"""Shorter ones would be mostly their beginning, which does not count; longer ones would not meet
+the machine at the same speed."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One target with one workload; settings and parameters common to all arms."""
@@ -123,10 +131,17 @@ class Study:
     auto: frozenset[str] = frozenset()
     interval_s: float = 1.0
     measuring: Measuring | Literal["auto"] = "runs"
-    slice_s: float = 0.1
+    slice_asked_s: float | None = None
     counters: tuple[str, ...] = ()
     profile: bool = False
     network: Network | None = None
+
+    @property
+    def slice_s(self) -> float:
+        """How long a turn is: what the study says, or a tenth of its window within bounds."""
+        if self.slice_asked_s is not None:
+            return self.slice_asked_s
+        return min(SLICE_MOST_S, max(SLICE_LEAST_S, round(self.window_s / ROUNDS, 3)))
 
     @property
     def predicted(self) -> tuple[str, ...]:

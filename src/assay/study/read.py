@@ -147,7 +147,7 @@ class _StudyReader:
             counters=tuple(dict.fromkeys(n for n in file.measure.counters if n in GROUPS)),
             profile=file.measure.profile,
             measuring=file.measure.design,
-            slice_s=file.measure.slice,
+            slice_asked_s=file.measure.slice,
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
             network=self.network(file, cases),
         )
