@@ -107,7 +107,7 @@ def test_what_changes_the_machine_is_refused() -> None:
     )
     with pytest.raises(StudyError, match="changes the machine"):
         read("s.toml", command, Path("."), {}, TARGETS)
-    short = text.replace('window = "1s"', 'window = "200ms"')
+    short = text.replace('window = "1s"', 'window = "60ms"')
     with pytest.raises(StudyError, match="fewer than 4 slices"):
         read("s.toml", short, Path("."), {}, TARGETS)
 

@@ -80,7 +80,7 @@ def against(study: Study, targets: Mapping[str, Target]) -> Reason | None:
         target, workload = targets[case.target], WORKLOADS[case.workload]
         if not target.takes_turns:
             return Reason.of(Code.TOGETHER_UNSUPPORTED, target=case.target)
-        if workload.writes(case.parameters) and not target.loads_in_run:
+        if workload.writes(case.parameters) and target.through_page_cache:
             return Reason.of(Code.WRITES, workload=case.workload, target=case.target)
     for _, reason in unshared(study):
         return reason

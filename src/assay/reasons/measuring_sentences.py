@@ -36,7 +36,8 @@ MEASURING: dict[Code, Callable[..., str]] = {
         f"a window of {format_duration(window_s)} has fewer than {slices} slices"
     ),
     Code.WRITES: lambda workload, target: (
-        f"{workload} writes files of {target}, and the kernel would write them in another's turn"
+        f"{workload} on {target} writes through the page cache, and the kernel would write that "
+        "out in another's turn"
     ),
     Code.TOGETHER_UNSUPPORTED: lambda target: f"servers of {target} do not take turns",
     Code.MANY_ARMS: lambda arms, most: f"{arms} arms are more than the {most} that live together",

@@ -184,6 +184,8 @@ class Target(Protocol):
     """Whether its server can be started in a network of its own, and be reached there."""
     takes_turns: bool = False
     """Whether several of its servers may live side by side, and take turns."""
+    through_page_cache: bool = False
+    """Whether what its servers write waits in the kernel, which writes it out when it likes."""
     loads_in_run: bool = False
     """Whether each run loads its data set, and so has `load_seconds`."""
     attachable: Attachable | None = None

@@ -134,6 +134,7 @@ class PostgreSql(Adapter):
     lock_classes = EVENTS
     attachable = AttachedPostgreSql()
     takes_secret = True
+    through_page_cache = True
     ping = "SELECT 1"
     stop_signal = signal.SIGINT  # SIGTERM would wait for clients that are still connected
     orphan_signal = signal.SIGQUIT  # after SIGKILL a segment of shared memory would stay

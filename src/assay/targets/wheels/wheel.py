@@ -88,6 +88,7 @@ class WheelAdapter(Adapter):
     packages: tuple[str, ...] = ()
     """Distributions whose versions are its version."""
     protocol = "postgresql"
+    through_page_cache = True
     ping = "SELECT 1"
     on_socket = SOCKET
     becomes_user = True

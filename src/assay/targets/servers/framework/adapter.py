@@ -125,6 +125,8 @@ class Adapter(Protocol):
     keeps_data: bool = True
     """Whether data outlive an orderly end, so that they are made once and copied; else each run
     loads them before its window."""
+    through_page_cache: bool = False
+    """Whether what it writes waits in the kernel, which writes it out when it likes."""
     on_socket: str = ""
     """The Unix socket in its folder that it listens on instead of its port; empty where it has a
     port."""

@@ -50,6 +50,7 @@ class ServerTarget(Target):
         self.workloads, self.lock_classes = adapter.workloads, adapter.lock_classes
         self.protocol, self.traits = adapter.protocol, adapter.traits
         self.loads_in_run = not adapter.keeps_data
+        self.through_page_cache = adapter.through_page_cache
         self.is_movable, self.attachable = adapter.is_movable, adapter.attachable
         self._versions: dict[tuple[Any, ...], str] = {}
 

@@ -42,6 +42,7 @@ class StoreTarget(Target):
 
     workloads: tuple[str, ...] = ("ycsb",)
     takes_turns = True
+    through_page_cache = True
 
     def __init__(self, store: Store) -> None:
         self.store = store
