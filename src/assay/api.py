@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from assay.bench import Watcher, prepare, run
+from assay.core import password
 from assay.host import host_facts
 from assay.record import Bundle
 from assay.study import locate, read
@@ -27,6 +28,7 @@ def run_study(
     `overrides` maps dotted keys of the study file to TOML values. Raises the
     errors of `assay.core.errors`; whatever was measured by then is in the bundle.
     """
+    password.take()
     name, text, base = locate(study)
     checked = read(name, text, base, overrides)
     folder = Path(out) if out else default_folder(checked.name)
@@ -50,6 +52,7 @@ def resume_study(
 
     Raises the errors of `assay.core.errors`: InputError where there is nothing to extend.
     """
+    password.take()
     return run(Bundle.open(Path(folder)), watcher, extend=extend)
 
 

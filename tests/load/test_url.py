@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from assay.core import password
 from assay.core.errors import InputError
 from assay.load import ServerAddress, parse_url
+from assay.targets.native.embedded import environment
+from assay.targets.servers.framework.attachment import run_command
 
 NOTHING: dict[str, str] = {}
 
@@ -76,6 +84,37 @@ def test_a_password_may_come_from_the_environment_and_is_never_shown():
     assert "word" not in str(own)
 
 
+def test_the_password_of_the_environment_is_inherited_by_nobody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """By no server and no command of a user's, once it is known; it still opens every address."""
+    monkeypatch.setattr(password, "_kept", [])
+    monkeypatch.setenv(password.VARIABLE, "hidden")
+    password.take()
+    assert parse_url("mysql://ann@host/shop").password == "hidden"
+    assert parse_url("redis://host").password == "hidden"
+    assert password.VARIABLE not in environment({})
+    assert password.VARIABLE not in os.environ
+    run_command(("sh", "-c", f"env >{tmp_path}/env"), "reset")
+    assert "hidden" not in (tmp_path / "env").read_text()
+
+
+@pytest.mark.parametrize("command", [["list", "targets"], ["serve", "--help"]])
+def test_every_command_takes_the_password_out_of_its_environment(command: list[str]):
+    """Before it starts anything."""
+    program = (
+        "import os, sys; sys.argv = ['assay', *sys.argv[1:]]\n"
+        "from assay.cli import main\n"
+        "try: main()\n"
+        "finally: sys.stderr.write(f'kept {os.environ.get(\"ASSAY_PASSWORD\")}')\n"
+    )
+    given = {**os.environ, "ASSAY_PASSWORD": "hidden"}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], env=given, capture_output=True, text=True
+    )
+    assert done.stderr.endswith("kept None")
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -89,6 +128,13 @@ def test_a_password_may_come_from_the_environment_and_is_never_shown():
         ("rediss://:word@host?sslmode=prefer", "'prefer' is not one of require, verify-ca"),
         ("https://host/#ca=/x", "'ca' is not known"),
         ("redis://host/?sslmode=require", "'sslmode' is not known"),
+        ("mysql://ann:word#s@host/shop", "write %23 for #"),
+        ("mysql://ann:word/s@host/shop", "write %23 for #"),
+        ("mysql://ann:12/word@host/shop", "write %23 for #"),
+        ("mysql://ann:12?word@host/shop", "write %23 for #"),
+        ("mysql://ann:12#word@host/shop", "write %23 for #"),
+        ("mysql://ann:word\u2100@host/shop", "write %23 for #"),
+        ("http://ann:word#s@host/shop", "write %23 for #"),
     ],
 )  # fmt: skip
 def test_a_wrong_url_is_refused_with_the_reason_and_without_its_password(text: str, why: str):

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from assay.core import password
 from assay.core.errors import InputError, MissingError, RestoreError, RunError, StudyError
 from assay.linux import processes
 from assay.load import ask
@@ -79,6 +80,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Journals of the test's own, of which none is left."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("ASSAY_PASSWORD", raising=False)
+    monkeypatch.setattr(password, "_kept", [])
     yield
     assert list(journals().glob("*")) == []
 

@@ -7,7 +7,7 @@ import os
 import typer
 
 from assay.cli._commands import COMMANDS, Commands
-from assay.core import interrupt
+from assay.core import interrupt, password
 from assay.undo import places
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -51,6 +51,7 @@ def _put_in_order(
 def main() -> None:
     """The `assay` command."""
     interrupt.listen()
+    password.take()
     # Looking through all installed packages for plugins takes longer than most answers.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     app(prog_name="assay")

@@ -15,19 +15,19 @@ in the environment is taken where the URL has none. Parts are percent-decoded.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from assay.core import password as passwords
 from assay.core.errors import InputError
 
 SSLMODES = ("disable", "prefer", "require", "verify-ca", "verify-full")
 SECURE_SSLMODES = SSLMODES[2:]
 TLS = frozenset({"sslmode", "sslrootcert"})
 POSTGRESQL_SOCKET = ".s.PGSQL.{port}"
-PASSWORD_VARIABLE = "ASSAY_PASSWORD"
+PASSWORD_VARIABLE = passwords.VARIABLE
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ SCHEMES = {
     "https": Scheme("http", 443, options=TLS, is_secure=True),
 }
 """A protocol is one line here."""
+_OF_HTTP = (SCHEMES["http"], SCHEMES["https"])
+_UNREADABLE = "its port is no number; before the @ write %23 for #, %2F for / and %3F for ?"
 
 
 @dataclass(frozen=True)
@@ -91,20 +93,25 @@ class ServerAddress:
 
 
 def parse_url(text: str, environment: Mapping[str, str] | None = None) -> ServerAddress:
-    """The target of a URL; InputError says what is wrong with it."""
-    environment = os.environ if environment is None else environment
+    """The target of a URL; InputError says what is wrong with it, and repeats no secret.
+
+    `environment` stands for the process's own, whose password no child inherits.
+    """
     try:
         parts = urlsplit(text)
         port = parts.port
-    except ValueError as error:
-        raise _refused(_shown(text), str(error)) from error
+    except ValueError:
+        # Its words quote what may be a part of the password.
+        raise _refused(_shown(text), _UNREADABLE) from None
+    if "@" in text and "@" not in parts.netloc and SCHEMES.get(parts.scheme) not in _OF_HTTP:
+        raise _refused(_shown(text), _UNREADABLE)
     scheme = SCHEMES.get(parts.scheme)
     if scheme is None:
         known = ", ".join(sorted(SCHEMES))
         raise _refused(_shown(text), f"the scheme {parts.scheme!r} is not one of {known}")
     password = None if parts.password is None else unquote(parts.password)
     if password is None:
-        password = environment.get(PASSWORD_VARIABLE)
+        password = passwords.given() if environment is None else environment.get(PASSWORD_VARIABLE)
     port = port or scheme.port
     options = _options(text, scheme, parts)
     socket = options.get("socket")

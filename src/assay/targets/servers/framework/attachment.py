@@ -15,7 +15,6 @@ killed. The data set is loaded once, into a database of its own, and stays.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Mapping
@@ -173,9 +172,9 @@ class Attachment:
         return True
 
 
-def _secrets(file: str | None) -> Mapping[str, str]:
+def _secrets(file: str | None) -> Mapping[str, str] | None:
     if file is None:
-        return os.environ
+        return None
     try:
         return {PASSWORD_VARIABLE: Path(file).read_text().strip("\n")}
     except OSError as error:
