@@ -5,13 +5,15 @@ level of 5 % one study in twenty errs, so of ten studies one false verdict is no
 are: what is printed is what came out, and no goal.
 
     python benchmarks/placebo.py [--quick] [--json] [--seconds N] [--only NAME ...]
+                                 [--series N] [--design auto|slices|runs] [--keep FOLDER]
+
+The bundles are kept, so that a false verdict can be examined.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +101,7 @@ PLACEBOS = (
 )
 
 
-def study(placebo: Placebo, seconds: float, window: str) -> str:
+def study(placebo: Placebo, seconds: float, window: str, design: str = "auto") -> str:
     """The study file."""
     return f"""name = "{placebo.name}"
 question = "Is a server told from itself?"
@@ -112,6 +114,7 @@ source = "A check of Assay: what is changed cannot matter."
 primary = "throughput"
 warmup = "300ms"
 window = "{window}"
+design = "{design}"
 [[factor]]
 name = "placebo"
 {placebo.factor}
@@ -124,16 +127,14 @@ budget = "{seconds:g}s"
 """
 
 
-def run(placebo: Placebo, seconds: float, window: str) -> Row:
+def run(placebo: Placebo, text: str, bundle: Path) -> Row:
     """The study's verdict as a row: percent, with the bounds of the interval."""
-    with tempfile.TemporaryDirectory(prefix="assay-placebo-") as made:
-        file = Path(made) / f"{placebo.name}.toml"
-        file.write_text(study(placebo, seconds, window))
-        bundle = Path(made) / "bundle"
-        try:
-            verdicts = patiently(lambda: assay.run_study(str(file), bundle)[1], bundle)
-        except VoidError as error:
-            return Row(placebo.name, f"void: {error.message}", "%", 0.0)
+    file = bundle.with_suffix(".toml")
+    file.write_text(text)
+    try:
+        verdicts = patiently(lambda: assay.run_study(str(file), bundle)[1], bundle)
+    except VoidError as error:
+        return Row(placebo.name, f"void: {error.message}", "%", 0.0)
     row = next(v for v in verdicts.verdicts if v.contrast.kind == "change")
     percent = [None if x is None else 100 * x for x in (row.estimate, row.low, row.high)]
     word = f"{row.word}, {row.blocks} blocks"
@@ -141,6 +142,13 @@ def run(placebo: Placebo, seconds: float, window: str) -> Row:
         placebo.name, word, "%", percent[0] or 0.0, low=percent[1], high=percent[2],
         met=row.word not in FALSE,
     )  # fmt: skip
+
+
+def unused(folder: Path, name: str, number: int) -> Path:
+    """A place for a bundle; those of earlier series stay."""
+    while (folder / f"{name}-{number:03d}").exists():
+        number += 1
+    return folder / f"{name}-{number:03d}"
 
 
 def patiently(first: Callable[[], assay.Verdicts], bundle: Path) -> assay.Verdicts:
@@ -172,14 +180,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="tiny parameters: no numbers to use")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--seconds", type=float, default=120, help="budget of a study")
+    parser.add_argument("--series", type=int, default=1, help="how often each study is made")
+    parser.add_argument("--design", choices=("auto", "slices", "runs"), default="auto")
+    parser.add_argument("--keep", type=Path, default=Path("bundles/placebo"), metavar="FOLDER")
     parser.add_argument("--only", nargs="+", choices=names, default=names, help="studies")
     options = parser.parse_args(arguments)
     seconds, window = (80.0, "100ms") if options.quick else (options.seconds, "1s")
+    options.keep.mkdir(parents=True, exist_ok=True)
     rows = []
-    for placebo in PLACEBOS:
-        if placebo.name in options.only:
+    for number in range(options.series):
+        for placebo in (p for p in PLACEBOS if p.name in options.only):
             sys.stderr.write(f"{placebo.name}: {seconds:g} s at most\n")
-            rows.append(run(placebo, seconds, window))
+            text = study(placebo, seconds, window, options.design)
+            rows.append(run(placebo, text, unused(options.keep, placebo.name, number)))
     if options.json:
         write_json("placebo", rows)
     else:

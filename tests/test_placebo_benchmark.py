@@ -19,7 +19,9 @@ def test_every_study_of_it_can_be_read(case: placebo.Placebo, tmp_path: Path) ->
     assert len(study.factors) == 1
 
 
-def test_false_verdicts_are_counted_among_the_studies_that_ended(monkeypatch, capsys) -> None:
+def test_false_verdicts_are_counted_among_the_studies_that_ended(
+    monkeypatch, capsys, tmp_path: Path
+) -> None:
     """Helps and hurts are false; what was void was no study."""
     words = iter(["no difference", "helps", "undecided", None])
 
@@ -42,7 +44,8 @@ def test_false_verdicts_are_counted_among_the_studies_that_ended(monkeypatch, ca
     monkeypatch.setattr(placebo.assay, "run_study", run_study)
     monkeypatch.setattr(placebo.assay, "resume_study", resume_study)
     names = [p.name for p in placebo.PLACEBOS[:4]]
-    assert placebo.main(["--only", *names]) == 0
+    assert placebo.main(["--keep", str(tmp_path / "kept"), "--only", *names]) == 0
+    assert len(list((tmp_path / "kept").glob("*.toml"))) == 4
     told = capsys.readouterr().out
     assert "1 of 3 studies that ended gave a false verdict" in told
     assert "-2.0 % to ?" in told
