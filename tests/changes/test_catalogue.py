@@ -68,3 +68,20 @@ def test_an_unknown_level_is_answered_with_those_there_are() -> None:
         CATALOGUE["engine.spin_hint"].level("pauze")
     with pytest.raises(ValueError, match="whole number"):
         CATALOGUE["engine.threads"].level("many")
+
+
+@pytest.mark.parametrize(
+    "change", [c for c in CATALOGUE.values() if c.name.endswith(".placebo")], ids=lambda c: c.name
+)
+def test_the_arms_of_a_placebo_share_one_data_set(change: Change) -> None:
+    """Data sets that were made apart would be a difference of their own."""
+    levels = [change.level(typed(change, name)) for name in (change.off, change.on)]
+    given = {n for level in levels for n in level.application.settings}
+    assert given
+    for name in change.targets:
+        target = TARGETS[name]
+        store, adapter = getattr(target, "store", None), getattr(target, "adapter", None)
+        if store is not None:
+            assert given <= store.passing
+        elif adapter is not None:
+            assert not given & adapter.shaping

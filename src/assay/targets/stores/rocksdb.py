@@ -91,6 +91,7 @@ PASSING = frozenset(
         "cache_index_and_filter_blocks",
         "enable_pipelined_write",
         "enable_write_thread_adaptive_yield",
+        "keep_log_file_num",
         "max_background_jobs",
         "max_open_files",
         "memtable",

@@ -24,6 +24,7 @@ SWITCHES = {"off": "0", "false": "0", "no": "0", "on": "1", "true": "1", "yes": 
 
 PASSING = frozenset(
     {
+        "analysis_limit",
         "automatic_index",
         "busy_timeout",
         "cache_size",
