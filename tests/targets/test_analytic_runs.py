@@ -135,14 +135,14 @@ def test_a_postgresql_compiles_sums_that_it_finds_costly(
     monkeypatch.setenv("XDG_CACHE_HOME", str(kept))
     monkeypatch.delenv("TMPDIR")  # its own user may not look into the test's folder
     change = CATALOGUE[name]
-    applied = change.level(level).application.settings
-    costly = {"jit_above_cost": 0, "shared_preload_libraries": "pg_stat_statements"}
-    asked = launch("postgresql", "aggregate", {**ROWS, "sums": 3}, **{**costly, **applied})
+    applied = change.level(level).application.of("postgresql").settings
+    costly = {"jit_above_cost": 0, **applied}
+    asked = launch("postgresql", "aggregate", {**ROWS, "sums": 3}, **costly)
     found, evidence = run("postgresql", asked, tmp_path / "log")
     assert change.witness.judge(level, applied, evidence).held
     assert (found.counters[change.dose.counter] > 0) == (level == "on")
     other = {"off": "on", "on": "off"}[level]
-    wrong = change.level(other).application.settings
+    wrong = change.level(other).application.of("postgresql").settings
     assert not change.witness.judge(other, wrong, evidence).held
 
 

@@ -105,8 +105,10 @@ _RUNS: dict[tuple[str, str], Observed] = {}
 
 def observed(kind: str, level: Level, log: Path) -> Observed:
     """A run at a level, made once for all tests; it is stopped twice."""
-    if (kind, level.name) not in _RUNS:
-        made = launch(kind, 1.0 if kind in WHEELS else 0.2, **level.application.settings)
+    settings = level.application.of(kind).settings
+    run = (kind, str(settings))
+    if run not in _RUNS:
+        made = launch(kind, 1.0 if kind in WHEELS else 0.2, **settings)
         target = TARGETS[kind]
         target.check(made)
         server = target.start(made, log)
@@ -118,8 +120,8 @@ def observed(kind: str, level: Level, log: Path) -> Observed:
         finally:
             server.stop()
             server.stop()
-        _RUNS[kind, level.name] = Observed(reported, measured, evidence, server.pid)
-    return _RUNS[kind, level.name]
+        _RUNS[run] = Observed(reported, measured, evidence, server.pid)
+    return _RUNS[run]
 
 
 @EVERY
@@ -148,6 +150,27 @@ def test_evidence_tells_off_from_on(kind: str, tmp_path: Path) -> None:
         assert held.held, held.evidence
         applied = other.application.settings
         assert not change.witness.judge(other.name, applied, found.evidence).held
+
+
+@pytest.mark.parametrize("kind", [k for k, t in TARGETS.items() if not t.is_bundled])
+def test_the_dose_of_each_change_is_counted(kind: str, tmp_path: Path) -> None:
+    """By every run, or by one with the change on: what nothing counts would be told as 0."""
+    changes = [
+        c for c in CATALOGUE.values() if c.dose and kind in c.targets and not c.dose.may_lack
+    ]
+    _, off, _ = levels_of(kind)
+    plain = observed(kind, off, tmp_path / "log")
+    for change in changes:
+        if not is_counted(change, plain):
+            on = observed(kind, change.level(change.on), tmp_path / "log")
+            assert is_counted(change, on), change.name
+
+
+def is_counted(change: Change, found: Observed) -> bool:
+    """Whether a run has the counter of a change's dose, or members of its family."""
+    assert change.dose is not None
+    name = change.dose.counter
+    return any(c == name or c.startswith(f"{name}.") for c in found.measured.counters)
 
 
 @pytest.mark.parametrize("kind", [k for k, t in TARGETS.items() if not t.is_bundled])

@@ -9,8 +9,10 @@ ClickHouse reads a MergeTree by its granules whatever `max_block_size` says.
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from assay.changes.builders import number, part
-from assay.changes.declaration import Dose
+from assay.changes.declaration import Application, Change, Dose, Level
 from assay.changes.signature import falls, stays
 from assay.changes.witness import Counted, ReadBack
 
@@ -20,17 +22,24 @@ SUMS = frozenset({"aggregate", "hits"})
 """Workloads whose queries sum a column plus a constant."""
 SWITCH = {"off": "off", "on": "on"}
 
+
+def _jit(name: str) -> Level:
+    """PostgreSQL's compiled functions are counted by the library of statements."""
+    counts = Application({"shared_preload_libraries": "pg_stat_statements"})
+    return Level(name, Application({"jit": name}, of_target={"postgresql": counts}))
+
+
 ANALYTIC_CHANGES = (
-    part(
+    Change(
         "sql.jit",
         "expressions and aggregates of queries are compiled; ClickHouse keeps what it compiled, "
         "PostgreSQL compiles each query that it finds costly (jit_above_cost) anew",
         frozenset({"chdb", "postgresql"}),
-        "jit",
-        SWITCH,
-        off="off",
-        on="on",
-        witness=Counted({"off": {"jit_functions": False}, "on": {"jit_functions": True}}),
+        MappingProxyType({name: _jit(name) for name in SWITCH}),
+        "off",
+        "on",
+        Counted({"off": {"jit_functions": False}, "on": {"jit_functions": True}}),
+        "B",
         dose=Dose("jit_functions", "functions compiled per operation"),
         workloads=SUMS,
         signature=falls("cpu_per_operation"),
