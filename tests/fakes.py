@@ -18,6 +18,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from assay.bench import Clocks, prepare, run
+from assay.changes import Evidence, RanFunction, SeenExecutable
 from assay.core.errors import MissingError, RunError
 from assay.record import Bundle
 from assay.study import Study
@@ -256,32 +257,22 @@ class FakeServer:
             health=dict(HEALTHY),
         )
 
-    def evidence(self) -> Mapping[str, Any]:
+    def evidence(self) -> Evidence:
         settings = self.launch.settings
         hint, lock = settings["hint"], settings["lock"]
         cache = settings["data_cache"].replace("-", "_")
-        return {
-            "read_back": self.read_back(),
-            "functions": [
-                {
-                    "role": "lock_slow",
-                    "symbol": f"assay_lock_{lock}_slow_{hint}",
-                    "instructions": 20,
-                    "counts": {} if hint == "none" else {hint: 1},
-                    "calls": 10,
-                },
-                {
-                    "role": "data_cache_lookup",
-                    "symbol": f"assay_engine::cache::{cache}::lookup",
-                    "instructions": 60,
-                    "counts": {},
-                    "calls": 10,
-                },
-            ],
-            "memory": {"bytes": 1 << 24, "anon_huge_bytes": 0, "private_hugetlb_bytes": 0},
-            "environ": {k: v for k, v in self.launch.env.items() if v is not None},
-            "executable": {"sha256": "0" * 64, "build_id": "fake"},
-        }
+        slow = f"assay_lock_{lock}_slow_{hint}"
+        lookup = f"assay_engine::cache::{cache}::lookup"
+        return Evidence(
+            read_back=self.read_back(),
+            functions=(
+                RanFunction("lock_slow", slow, 20, {} if hint == "none" else {hint: 1}, calls=10),
+                RanFunction("data_cache_lookup", lookup, 60, {}, calls=10),
+            ),
+            memory={"bytes": 1 << 24, "anon_huge_bytes": 0, "private_hugetlb_bytes": 0},
+            environ={k: v for k, v in self.launch.env.items() if v is not None},
+            executable=SeenExecutable("0" * 64, "fake"),
+        )
 
     def stop(self) -> None:
         self.target.stopped += 1

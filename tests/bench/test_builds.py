@@ -17,6 +17,7 @@ from assay.core.digest import file_digest
 from assay.core.errors import BundleError, MissingError
 from assay.study import Study, make_plan, planned_builds, read
 from fakes import FACTS
+from witness_kit import showing
 
 STUDY = """
 name = "hints"
@@ -101,7 +102,7 @@ def test_the_running_executable_tells_the_levels_apart(tmp_path: Path) -> None:
             "executable": {"sha256": file_digest(tmp_path / ran), "build_id": "x"},
             "functions": [{**lock, "counts": counts}],
         }
-        return witness.judge(level, {}, evidence).held
+        return witness.judge(level, {}, showing(**evidence)).held
 
     assert held("none", "none")
     assert held("none-kept", "none-kept")

@@ -11,13 +11,15 @@ import pytest
 import host_kit
 from assay.bench.environment import Surroundings, check_surroundings, surrounded
 from assay.bench.placement import placing
-from assay.changes import Application, applied_values, find
+from assay.changes import Application, Evidence, HostValue, applied_values, find
 from assay.core.errors import InputError, MissingError, RunError
 from assay.host.transaction import statuses
 from assay.host.transaction.fixture import FixtureTree
 from assay.host.transaction.writable import HostTree
+from assay.linux.placement import Placement
 from assay.targets import TARGETS, Launch
 from fakes import FakeTarget
+from witness_kit import showing
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
@@ -59,7 +61,9 @@ def judged(change: str, name: str, evidence: dict, target: str = "redis") -> boo
     """Whether the change's witness holds."""
     found = find(change, TARGETS[target])
     made = found.level(name)
-    return found.witness.judge(made.name, applied_values(made, "f", target), evidence).held
+    return found.witness.judge(
+        made.name, applied_values(made, "f", target), showing(**evidence)
+    ).held
 
 
 def test_a_pool_is_as_large_as_the_target_needs_while_the_run_lasts(tree: HostTree) -> None:
@@ -69,7 +73,7 @@ def test_a_pool_is_as_large_as_the_target_needs_while_the_run_lasts(tree: HostTr
     with surrounded(Paged(), LAUNCH, application, None, tree) as around:
         assert tree.read(POOL) == "10\n"
         assert "[never]" in (tree.read(THP) or "")
-        assert around.shown({})[THP] == {"is": "never", "holds": True}
+        assert around.shown(Evidence())[THP] == HostValue("never", holds=True)
     assert host_kit.shown(tree) == before
     assert statuses(tree) == []
 
@@ -96,12 +100,12 @@ def test_memory_is_gathered_for_a_server_that_asks_for_transparent_pages(tree: H
         assert (written.pools[0], written.pools[-1]) == ("10", "4")
         assert "[always]" in (tree.read(THP) or "")
         place.write_text("thp_fault_alloc 103\nthp_fault_fallback 12\n")
-        shown = around.shown({})
-        assert shown["thp_fault_fallback"] == {"is": 5, "holds": True}
+        shown = around.shown(Evidence())
+        assert shown["thp_fault_fallback"] == HostValue(5, holds=True)
         found = {"host": shown, "memory": {"anon_huge_bytes": 0, "private_hugetlb_bytes": 0}}
         witness = find("host.pages", TARGETS["engine"]).witness
         applied = {THP: "always", "room": "2m"}
-        told = witness.judge("thp", applied, {**found, "read_back": {"pages": "thp"}})
+        told = witness.judge("thp", applied, showing(**found, read_back={"pages": "thp"}))
         assert not told.held
         assert "5 page faults that asked for a huge page had none" in told.evidence
     place.write_text(before["/proc/vmstat"])
@@ -147,10 +151,10 @@ def test_masks_without_a_network_are_those_of_loopback(tree: HostTree) -> None:
     with surrounded(FakeTarget(), LAUNCH, application, None, tree) as around:
         assert tree.read(RPS) == "e\n"
         assert around.launch.around.counts_packets
-        told = {"host": around.shown({})}
+        told = {"host": around.shown(Evidence())}
         assert judged("host.rps", "others", told)
         tree.write(RPS, "1")
-        assert not judged("host.rps", "others", {"host": around.shown({})})
+        assert not judged("host.rps", "others", {"host": around.shown(Evidence())})
         tree.write(RPS, "e")
     assert tree.read(RPS) == "0\n"
 
@@ -163,7 +167,7 @@ def test_a_factor_may_name_its_device(tree: HostTree) -> None:
     with surrounded(FakeTarget(), LAUNCH, application, None, tree) as around:
         assert tree.read("/sys/class/net/eth0/queues/rx-0/rps_cpus") == "f\n"
         assert tree.read(RPS) == "0\n"
-        assert around.shown({})["rps@eth0"]["holds"]
+        assert around.shown(Evidence())["rps@eth0"].holds
 
 
 def test_an_interrupt_is_where_the_kernel_says_it_really_is(tree: HostTree) -> None:
@@ -178,11 +182,11 @@ def test_an_interrupt_is_where_the_kernel_says_it_really_is(tree: HostTree) -> N
         place.write_text(text)
     application = Application(steer={"irq@eth0": "0-1"})
     with surrounded(FakeTarget(), LAUNCH, application, None, tree) as around:
-        told = around.shown({})["irq@eth0"]
-        assert told["holds"]
-        assert "effective_affinity 2" in told["is"]
+        told = around.shown(Evidence())["irq@eth0"]
+        assert told.holds
+        assert "effective_affinity 2" in told.value
         tree.write("/proc/irq/24/effective_affinity", "4")
-        assert not around.shown({})["irq@eth0"]["holds"]
+        assert not around.shown(Evidence())["irq@eth0"].holds
     assert tree.read("/proc/irq/24/smp_affinity") == "f\n"
 
 
@@ -214,8 +218,10 @@ def test_pinning_is_words_before_both_commands(tree: HostTree, four_cpus) -> Non
         assert made.client[1:] == ("--cpu-list", "2-3")
         assert made.server_cpus == (0, 1)
         assert made.looks
-        told = {"placement": {"server_cpus": {"0-1": 5}, "client_cpus": {"2-3": 2}}}
-        assert around.shown(told)["pin"]["holds"]
+        told = Evidence(
+            server_placement=Placement({"0-1": 5}, {}), client_placement=Placement({"2-3": 2}, {})
+        )
+        assert around.shown(told)["pin"].holds
         assert judged("host.pin", "split", {"host": around.shown(told)})
 
 
@@ -233,18 +239,17 @@ def test_every_thread_must_be_where_it_was_bound(
 ) -> None:
     """One that is not spoils it; a thread may have bound itself to fewer."""
     made = placing({"pin": "split"}, tree)
-    told = {"placement": {"server_cpus": server, "client_cpus": client}}
-    assert made.shown(told)["pin"]["holds"] is holds
+    assert made.shown(Placement(server, {}), Placement(client, {}))["pin"].holds is holds
 
 
 def test_not_being_bound_is_seen_too(tree: HostTree, four_cpus) -> None:
     """Off is proved as on is."""
     made = placing({"pin": "none"}, tree)
     assert not made.is_any
-    free = {"placement": {"server_cpus": {"0-3": 3, "2": 1}, "client_cpus": {"0-3": 1}}}
-    bound = {"placement": {"server_cpus": {"0-1": 3}, "client_cpus": {"0-3": 1}}}
-    assert made.shown(free)["pin"]["holds"]
-    assert not made.shown(bound)["pin"]["holds"]
+    free, bound = Placement({"0-3": 3, "2": 1}, {}), Placement({"0-1": 3}, {})
+    client = Placement({"0-3": 1}, {})
+    assert made.shown(free, client)["pin"].holds
+    assert not made.shown(bound, client)["pin"].holds
 
 
 def test_memory_is_where_its_node_is(tree: HostTree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,8 +267,8 @@ def test_memory_is_where_its_node_is(tree: HostTree, monkeypatch: pytest.MonkeyP
         made = placing({"numa": name}, tree)
         assert words[name] in made.server
         for shown, pages in seen.items():
-            told = made.shown({"placement": {"server_nodes": pages}})
-            assert told["numa"]["holds"] is (shown == name)
+            told = made.shown(Placement({}, pages), None)
+            assert told["numa"].holds is (shown == name)
 
 
 def test_a_run_outside_its_own_network_has_failed(tree: HostTree) -> None:
@@ -276,8 +281,9 @@ def test_a_run_outside_its_own_network_has_failed(tree: HostTree) -> None:
         server = client = Side()
 
     made = Surroundings(LAUNCH, tree, {}, {}, Pair(), placing({}, tree))  # type: ignore[arg-type]
-    made.shown({"placement": {"server_network": "net:[1]", "client_network": "net:[1]"}})
+    mine, other = Placement({}, {}, "net:[1]"), Placement({}, {}, "net:[2]")
+    made.shown(Evidence(server_placement=mine, client_placement=mine))
     with pytest.raises(RunError, match=r"the client ran in the network net:\[2\]"):
-        made.shown({"placement": {"server_network": "net:[1]", "client_network": "net:[2]"}})
+        made.shown(Evidence(server_placement=mine, client_placement=other))
     with pytest.raises(RunError, match="the server ran in the network None"):
-        made.shown({})
+        made.shown(Evidence())

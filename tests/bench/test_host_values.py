@@ -10,13 +10,14 @@ import pytest
 
 import host_kit
 from assay.bench.host_values import check_values, in_force, shown
-from assay.changes import generic_change
+from assay.changes import HostValue, generic_change
 from assay.core import interrupt
 from assay.core.errors import MissingError, RestoreError
 from assay.host.transaction import statuses, steps
 from assay.host.transaction.plan import Item
 from assay.host.transaction.writable import HostTree
 from assay.undo.journal import Journal
+from witness_kit import showing
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 VALUES = {"vm.swappiness": "10", THP: "always"}
@@ -37,7 +38,7 @@ def test_values_are_in_force_in_the_block_and_as_before_after_it(tree: HostTree)
     before = host_kit.shown(tree)
     with in_force(VALUES, tree):
         assert tree.read("/proc/sys/vm/swappiness") == "10\n"
-        assert all(told["holds"] for told in shown(VALUES, tree).values())
+        assert all(told.holds for told in shown(VALUES, tree).values())
     assert host_kit.shown(tree) == before
     assert statuses(tree) == []
 
@@ -102,7 +103,7 @@ def test_values_that_are_so_already_are_not_written(tree: HostTree) -> None:
     """Nothing to do, nothing in the journal."""
     with in_force({"vm.swappiness": "60"}, tree):
         assert statuses(tree) == []
-    assert shown({"vm.swappiness": "60"}, tree)["vm.swappiness"] == {"is": "60", "holds": True}
+    assert shown({"vm.swappiness": "60"}, tree) == {"vm.swappiness": HostValue("60", holds=True)}
 
 
 def test_somebody_else_who_changes_a_value_stops_the_study(tree: HostTree) -> None:
@@ -166,12 +167,12 @@ def test_a_level_is_witnessed_by_the_kernels_own_file(tree: HostTree, tmp_path: 
         host = thp.levels[told].application.host
         with in_force(host, tree):
             evidence = {"host": shown(host, tree)}
-            held = thp.witness.judge(told, host, evidence)
+            held = thp.witness.judge(told, host, showing(**evidence))
             assert held.held, held.evidence
             wanted = thp.levels[other].application.host
             seen = {"host": shown(wanted, tree)}
-            assert not thp.witness.judge(other, wanted, seen).held
-    assert not thp.witness.judge("on", {THP: "always"}, {}).held
+            assert not thp.witness.judge(other, wanted, showing(**seen)).held
+    assert not thp.witness.judge("on", {THP: "always"}, showing()).held
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from assay import native
 from assay.builds import RECIPES, nginx
 from assay.builds.nginx import COUNTED, FUNCTIONS, HEADER, opened
-from assay.changes import CATALOGUE, lacking
+from assay.changes import CATALOGUE, Evidence, RanFunction, lacking
 from assay.core.cache import keep
 from assay.core.errors import InputError, MissingError
 from assay.host import host_facts
@@ -21,15 +21,12 @@ FACTS = host_facts()
 ARMS = [a for a, level in PAUSE.levels.items() if not lacking(level.needs, FACTS)]
 
 
-def evidence(program: Path) -> dict[str, object]:
+def evidence(program: Path) -> Evidence:
     """What a server shows of its lock functions."""
     found = native.census(program, symbols=FUNCTIONS).functions
-    kept = ("symbol", "instructions", "counts")
-    return {
-        "functions": [
-            {"role": "lock_wait", "calls": 0} | {k: getattr(f, k) for k in kept} for f in found
-        ]
-    }
+    return Evidence(
+        functions=tuple(RanFunction("lock_wait", f.symbol, f.instructions, f.counts) for f in found)
+    )
 
 
 def instructions(program: Path, function: str) -> int:
@@ -42,7 +39,7 @@ def test_each_build_holds_its_own_hint_and_is_found_out_as_any_other(arm: str) -
     """By the instructions of its functions; the two without any are told apart by digest."""
     built = NGINX.make(arm)
     shown = evidence(built.path)
-    assert len(shown["functions"]) == len(FUNCTIONS)
+    assert len(shown.functions) == len(FUNCTIONS)
     assert PAUSE.witness.judge(arm, {}, shown).held
     for other in ARMS:
         if {arm, other} != {"none", "none-kept"} and other != arm:

@@ -18,6 +18,7 @@ from assay.builds.progress import BuildProgress, listening
 from assay.changes import CATALOGUE
 from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError
+from witness_kit import showing
 
 RECIPE = RECIPES["rocksdb"]
 X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="its checksum is written for it")
@@ -126,9 +127,9 @@ def test_the_witness_of_the_change_holds_for_its_own_arm_only() -> None:
     }
     for arm in logs:
         for seen, evidence in shown.items():
-            assert witness.judge(arm, {}, evidence).held == (arm == seen)
+            assert witness.judge(arm, {}, showing(**evidence)).held == (arm == seen)
         lying = {**shown[arm], "log": shown["crc" if arm == "portable" else "portable"]["log"]}
-        assert not witness.judge(arm, {}, lying).held
+        assert not witness.judge(arm, {}, showing(**lying)).held
 
 
 def test_objects_are_made_once_and_the_second_arm_only_links() -> None:

@@ -8,6 +8,7 @@ from assay.changes import CATALOGUE, Change, find
 from assay.core.metrics import OF_LOCKS, metric
 from assay.core.terms import EFFORTS
 from assay.targets import TARGETS, targets_of
+from witness_kit import showing
 
 EVERY = pytest.mark.parametrize("change", CATALOGUE.values(), ids=lambda c: c.name)
 
@@ -33,7 +34,7 @@ def test_every_level_is_judged_and_can_be_found_out(change: Change) -> None:
     names = list(change.levels) or [change.off, change.on]
     for name in names:
         level = change.level(typed(change, name))
-        held = change.witness.judge(level.name, level.application.settings, {})
+        held = change.witness.judge(level.name, level.application.settings, showing())
         assert not held.held
         assert held.evidence
 

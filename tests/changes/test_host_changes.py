@@ -10,6 +10,7 @@ from assay.changes import Application, applied_values, find
 from assay.changes.pages import SHMEM, THP
 from assay.changes.witness import OfKeys, PageKinds, ReadBack
 from assay.targets import TARGETS
+from witness_kit import showing
 
 KINDS = ("4k", "thp", "2m", "1g")
 GIB, MIB = 1 << 30, 1 << 20
@@ -38,7 +39,7 @@ def evidence(kind: str, target: str) -> dict[str, Any]:
     """All that a sound run at a kind shows."""
     made = find("host.pages", TARGETS[target]).level(kind)
     application = made.application.of(target)
-    host = {key: {"is": value, "holds": True} for key, value in application.host.items()}
+    host = {key: {"value": value, "holds": True} for key, value in application.host.items()}
     read = {**application.settings, "pool_bytes": GIB}
     environ = dict(application.env)
     return {"host": host, "read_back": read, "memory": memory(kind), "environ": environ}
@@ -47,7 +48,9 @@ def evidence(kind: str, target: str) -> dict[str, Any]:
 def judged(kind: str, target: str, shown: dict[str, Any]) -> bool:
     change = find("host.pages", TARGETS[target])
     made = change.level(kind)
-    return change.witness.judge(made.name, applied_values(made, "pages", target), shown).held
+    return change.witness.judge(
+        made.name, applied_values(made, "pages", target), showing(**shown)
+    ).held
 
 
 @pytest.mark.parametrize("target", ["mariadb", "postgresql", "rocksdb"])
@@ -72,7 +75,7 @@ def test_the_policy_and_the_settings_are_witnessed_too() -> None:
     shown = evidence("thp", "postgresql")
     assert judged("thp", "postgresql", shown)
     for key in (THP, SHMEM):
-        host = {**shown["host"], key: {"is": "madvise", "holds": False}}
+        host = {**shown["host"], key: {"value": "madvise", "holds": False}}
         assert not judged("thp", "postgresql", {**shown, "host": host})
     read = {**shown["read_back"], "huge_pages": "try"}
     assert not judged("thp", "postgresql", {**shown, "read_back": read})
@@ -164,9 +167,9 @@ def test_a_witness_of_some_keys_is_not_shown_the_others() -> None:
     """Nor is its counterpart shown these."""
     read = {"a": 1}
     applied = {"a": 1, "b": 2}
-    assert OfKeys(frozenset({"a"}), ReadBack()).judge("", applied, {"read_back": read}).held
+    assert OfKeys(frozenset({"a"}), ReadBack()).judge("", applied, showing(read_back=read)).held
     rest = OfKeys(frozenset({"a"}), ReadBack(), others=True)
-    assert not rest.judge("", applied, {"read_back": read}).held
+    assert not rest.judge("", applied, showing(read_back=read)).held
 
 
 def test_pages_of_an_embedded_target_are_those_of_its_own_mapping() -> None:
@@ -174,6 +177,8 @@ def test_pages_of_an_embedded_target_are_those_of_its_own_mapping() -> None:
     witness = PageKinds({"2m": 2 * MIB}, frozenset({"thp"}))
     own = {"bytes": 64 * MIB, "anon_huge_bytes": 0, "private_hugetlb_bytes": 64 * MIB}
     own["kernel_page_bytes"] = 2 * MIB
-    assert witness.judge("2m", {}, {"memory": own}).held
-    assert not witness.judge("2m", {}, {"memory": own | {"private_hugetlb_bytes": MIB}}).held
-    assert not witness.judge("4k", {}, {"memory": own}).held
+    assert witness.judge("2m", {}, showing(memory=own)).held
+    assert not witness.judge(
+        "2m", {}, showing(**{"memory": own | {"private_hugetlb_bytes": MIB}})
+    ).held
+    assert not witness.judge("4k", {}, showing(memory=own)).held

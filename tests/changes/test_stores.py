@@ -8,6 +8,7 @@ import pytest
 
 from assay.changes import CATALOGUE
 from assay.changes.witness import Executable, LogSays, PagesShow
+from witness_kit import showing
 
 
 def whole(crc32: int) -> dict[str, Any]:
@@ -37,17 +38,19 @@ def test_a_library_is_told_by_its_code_its_function_and_its_log() -> None:
     portable = {"functions": [whole(0), WITHOUT], "log": SLOW}
     crc = {"functions": [whole(9), WITH], "log": FAST}
     debian = {"functions": [whole(0)], "log": SLOW}
-    assert LIBRARY.judge("portable", {}, portable).held
-    assert LIBRARY.judge("crc", {}, crc).held
-    assert LIBRARY.judge("debian", {}, debian).held
-    assert not LIBRARY.judge("portable", {}, crc).held
-    assert not LIBRARY.judge("crc", {}, portable).held
-    assert not LIBRARY.judge("debian", {}, crc).held
+    assert LIBRARY.judge("portable", {}, showing(**portable)).held
+    assert LIBRARY.judge("crc", {}, showing(**crc)).held
+    assert LIBRARY.judge("debian", {}, showing(**debian)).held
+    assert not LIBRARY.judge("portable", {}, showing(**crc)).held
+    assert not LIBRARY.judge("crc", {}, showing(**portable)).held
+    assert not LIBRARY.judge("debian", {}, showing(**crc)).held
 
 
 def test_the_evidence_names_the_slow_function_and_what_it_lacks() -> None:
     """As it stands in a report."""
-    found = LIBRARY.judge("portable", {}, {"functions": [whole(0), WITHOUT], "log": SLOW})
+    found = LIBRARY.judge(
+        "portable", {}, showing(**{"functions": [whole(0), WITHOUT], "log": SLOW})
+    )
     assert found.evidence == (
         "librocksdb.so, all of its code (0 crc32); "
         "_ZN7rocksdb6crc32c10ExtendImplEjPKcm (9 instructions: 0 crc32); "
@@ -67,40 +70,42 @@ def test_the_evidence_names_the_slow_function_and_what_it_lacks() -> None:
 )
 def test_a_library_of_which_one_thing_does_not_fit_is_not_believed(evidence: Any) -> None:
     """The log, the code, the function without its folding, or nothing seen."""
-    assert not LIBRARY.judge("crc", {}, evidence).held
+    assert not LIBRARY.judge("crc", {}, showing(**evidence)).held
 
 
 def test_a_table_beside_the_function_that_runs_is_no_fault() -> None:
     """The portable code may be in the library too."""
-    assert LIBRARY.judge("crc", {}, {"functions": [whole(9), WITH, WITHOUT], "log": FAST}).held
+    assert LIBRARY.judge(
+        "crc", {}, showing(**{"functions": [whole(9), WITH, WITHOUT], "log": FAST})
+    ).held
 
 
 def test_what_a_library_chose_by_itself_is_read_in_its_log() -> None:
     """A text in it; small and large letters count."""
     judge = LogSays("block_cache_name", {"a": "LRUCache", "b": "HyperClockCache"}).judge
     said = {"log": {"block_cache_name": "AutoHyperClockCache"}}
-    assert judge("b", {}, said).held
-    assert not judge("a", {}, said).held
-    assert not judge("a", {}, {"log": {}}).held
+    assert judge("b", {}, showing(**said)).held
+    assert not judge("a", {}, showing(**said)).held
+    assert not judge("a", {}, showing(log={})).held
 
 
 def test_pages_are_there_or_not() -> None:
     """Of the kernel's pool; unread pages prove nothing."""
     judge = PagesShow({"off": {"huge": False}, "on": {"huge": True}}).judge
-    assert judge("on", {}, {"memory": {"huge": 1}}).held
-    assert judge("off", {}, {"memory": {"huge": 0}}).held
-    assert not judge("on", {}, {"memory": {"huge": 0}}).held
-    assert not judge("off", {}, {"memory": {"huge": 1}}).held
-    assert not judge("off", {}, {"memory": {}}).held
+    assert judge("on", {}, showing(memory={"huge": 1})).held
+    assert judge("off", {}, showing(memory={"huge": 0})).held
+    assert not judge("on", {}, showing(memory={"huge": 0})).held
+    assert not judge("off", {}, showing(memory={"huge": 1})).held
+    assert not judge("off", {}, showing(memory={})).held
 
 
 def test_what_runs_is_called_by_what_it_is() -> None:
     """A server's executable, or the library that a process has loaded."""
     judge = Executable({"x": "a" * 64}).judge
     seen = {"sha256": "a" * 64, "build_id": "b"}
-    assert judge("x", {}, {"executable": seen}).evidence.startswith("running executable aaaa")
+    assert judge("x", {}, showing(executable=seen)).evidence.startswith("running executable aaaa")
     library = {"executable": {**seen, "what": "library"}}
-    assert judge("x", {}, library).evidence.startswith("running library aaaa")
+    assert judge("x", {}, showing(**library)).evidence.startswith("running library aaaa")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +127,7 @@ def test_what_leaves_a_count_is_witnessed_by_it(
     """Settings that are read back are not believed alone."""
     applied = CATALOGUE[change].level(level).application.settings
     evidence = {"read_back": applied, "counters": counters}
-    assert CATALOGUE[change].witness.judge(level, applied, evidence).held == held
+    assert CATALOGUE[change].witness.judge(level, applied, showing(**evidence)).held == held
 
 
 def test_memtables_differ_in_their_kind_and_in_what_it_forbids() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from assay.changes import CATALOGUE, generic_change
 from assay.changes.witness import CommandSays, Environ, Executable, HugePages, ReadBack
+from witness_kit import showing
 
 
 def ran(role: str, symbol: str, **counts: int) -> dict[str, Any]:
@@ -23,18 +24,18 @@ def test_a_hint_is_proved_by_the_instructions_of_the_loop_that_ran() -> None:
     """The symbol, the instruction it must hold, and those it must not."""
     paused = ran("lock_slow", "assay_lock_ttas_slow_pause", pause=1)
     bare = ran("lock_slow", "assay_lock_ttas_slow_none")
-    assert HINT.judge("pause", {}, paused).held
-    assert HINT.judge("none", {}, bare).held
-    assert not HINT.judge("pause", {}, bare).held
-    assert not HINT.judge("none", {}, paused).held
+    assert HINT.judge("pause", {}, showing(**paused)).held
+    assert HINT.judge("none", {}, showing(**bare)).held
+    assert not HINT.judge("pause", {}, showing(**bare)).held
+    assert not HINT.judge("none", {}, showing(**paused)).held
 
 
 def test_a_symbol_whose_name_lies_is_found_out() -> None:
     """A loop called pause that holds none, and one called none that holds a pause."""
     empty = ran("lock_slow", "assay_lock_ttas_slow_pause")
     full = ran("lock_slow", "assay_lock_ttas_slow_none", pause=1)
-    assert "holds no pause" in HINT.judge("pause", {}, empty).evidence
-    assert not HINT.judge("none", {}, full).held
+    assert "holds no pause" in HINT.judge("pause", {}, showing(**empty)).evidence
+    assert not HINT.judge("none", {}, showing(**full)).held
 
 
 def test_an_elided_lock_is_proved_by_the_instruction_that_begins_transactions() -> None:
@@ -43,24 +44,24 @@ def test_an_elided_lock_is_proved_by_the_instruction_that_begins_transactions() 
     elided = ran("lock_slow", "assay_lock_ttas_slow_pause_elided", pause=2, xbegin=1)
     plain = ran("lock_slow", "assay_lock_ttas_slow_pause", pause=1)
     lying = ran("lock_slow", "assay_lock_ttas_slow_pause_elided", pause=2)
-    assert witness.judge("on", {}, elided).held
-    assert witness.judge("off", {}, plain).held
-    assert not witness.judge("on", {}, plain).held
-    assert not witness.judge("off", {}, elided).held
-    assert "holds no xbegin" in witness.judge("on", {}, lying).evidence
-    assert HINT.judge("pause", {}, elided).held
-    assert CATALOGUE["engine.lock"].witness.judge("ttas", {}, elided).held
+    assert witness.judge("on", {}, showing(**elided)).held
+    assert witness.judge("off", {}, showing(**plain)).held
+    assert not witness.judge("on", {}, showing(**plain)).held
+    assert not witness.judge("off", {}, showing(**elided)).held
+    assert "holds no xbegin" in witness.judge("on", {}, showing(**lying)).evidence
+    assert HINT.judge("pause", {}, showing(**elided)).held
+    assert CATALOGUE["engine.lock"].witness.judge("ttas", {}, showing(**elided)).held
 
 
 def test_one_pause_and_two_are_told_apart_by_their_number() -> None:
     """Also where the names lie."""
     two = ran("lock_slow", "assay_lock_ttas_slow_double_pause", pause=2)
-    assert HINT.judge("double-pause", {}, two).held
-    assert not HINT.judge("pause", {}, two).held
+    assert HINT.judge("double-pause", {}, showing(**two)).held
+    assert not HINT.judge("pause", {}, showing(**two)).held
     one = ran("lock_slow", "assay_lock_ttas_slow_double_pause", pause=1)
-    assert "holds 1 pause, not 2" in HINT.judge("double-pause", {}, one).evidence
+    assert "holds 1 pause, not 2" in HINT.judge("double-pause", {}, showing(**one)).evidence
     more = ran("lock_slow", "assay_lock_ttas_slow_pause", pause=2)
-    assert "holds 2 pause, not 1" in HINT.judge("pause", {}, more).evidence
+    assert "holds 2 pause, not 1" in HINT.judge("pause", {}, showing(**more)).evidence
 
 
 def test_atomics_are_proved_by_the_instructions_of_their_flavour() -> None:
@@ -68,32 +69,42 @@ def test_atomics_are_proved_by_the_instructions_of_their_flavour() -> None:
     witness = CATALOGUE["micro.atomics"].witness
     exclusives = ran("atomic", "assay_atomic_add_llsc", llsc=2)
     single = ran("atomic", "assay_atomic_add_lse", lse_ldop=1)
-    assert witness.judge("ll-sc", {}, exclusives).held
-    assert witness.judge("lse", {}, single).held
-    assert not witness.judge("lse", {}, exclusives).held
-    assert not witness.judge("ll-sc", {}, single).held
-    assert "holds none of" in witness.judge("lse", {}, ran("atomic", "x_lse")).evidence
-    assert not witness.judge("lse", {}, ran("atomic", "x_lse", lse_cas=1, llsc=2)).held
+    assert witness.judge("ll-sc", {}, showing(**exclusives)).held
+    assert witness.judge("lse", {}, showing(**single)).held
+    assert not witness.judge("lse", {}, showing(**exclusives)).held
+    assert not witness.judge("ll-sc", {}, showing(**single)).held
+    assert "holds none of" in witness.judge("lse", {}, showing(**ran("atomic", "x_lse"))).evidence
+    assert not witness.judge("lse", {}, showing(**ran("atomic", "x_lse", lse_cas=1, llsc=2))).held
 
 
 def test_a_memory_order_is_proved_for_the_access_that_ran() -> None:
     """A release store that exchanges is found out; a load has other expectations."""
     witness = CATALOGUE["micro.memory_order"].witness
-    assert witness.judge("seq-cst", {}, ran("order", "assay_order_store_seq_cst", xchg_mem=1)).held
-    assert not witness.judge("seq-cst", {}, ran("order", "assay_order_store_seq_cst")).held
-    assert witness.judge("acq-rel", {}, ran("order", "assay_order_store_release")).held
+    assert witness.judge(
+        "seq-cst", {}, showing(**ran("order", "assay_order_store_seq_cst", xchg_mem=1))
+    ).held
+    assert not witness.judge(
+        "seq-cst", {}, showing(**ran("order", "assay_order_store_seq_cst"))
+    ).held
+    assert witness.judge("acq-rel", {}, showing(**ran("order", "assay_order_store_release"))).held
     locked = ran("order", "assay_order_store_release", xchg_mem=1)
-    assert not witness.judge("acq-rel", {}, locked).held
-    assert witness.judge("acq-rel", {}, ran("order", "assay_order_load_acquire", ldar_stlr=1)).held
-    assert not witness.judge("acq-rel", {}, ran("order", "assay_order_load_relaxed")).held
+    assert not witness.judge("acq-rel", {}, showing(**locked)).held
+    assert witness.judge(
+        "acq-rel", {}, showing(**ran("order", "assay_order_load_acquire", ldar_stlr=1))
+    ).held
+    assert not witness.judge(
+        "acq-rel", {}, showing(**ran("order", "assay_order_load_relaxed"))
+    ).held
 
 
 def test_an_optimistic_look_up_holds_no_locked_instruction() -> None:
     """The census outweighs the name."""
     witness = CATALOGUE["engine.data_cache"].witness
-    assert witness.judge("optimistic", {}, ran("data_cache_lookup", "x::optimistic::y")).held
+    assert witness.judge(
+        "optimistic", {}, showing(**ran("data_cache_lookup", "x::optimistic::y"))
+    ).held
     locked = ran("data_cache_lookup", "x::optimistic::y", lock_prefix=1)
-    assert not witness.judge("optimistic", {}, locked).held
+    assert not witness.judge("optimistic", {}, showing(**locked)).held
 
 
 def test_a_hyper_clock_look_up_holds_a_locked_instruction_where_there_are_such() -> None:
@@ -102,15 +113,15 @@ def test_a_hyper_clock_look_up_holds_a_locked_instruction_where_there_are_such()
     x86 = ran("data_cache_lookup", "x::hyper_clock::y", lock_prefix=2, xchg_mem=0)
     arm = ran("data_cache_lookup", "x::hyper_clock::y", llsc=2)
     without = ran("data_cache_lookup", "x::hyper_clock::y", lock_prefix=0, xchg_mem=0)
-    assert witness.judge("hyper-clock", {}, x86).held
-    assert "2 lock_prefix" in witness.judge("hyper-clock", {}, x86).evidence
-    assert witness.judge("hyper-clock", {}, arm).held
-    assert "holds no lock_prefix" in witness.judge("hyper-clock", {}, without).evidence
+    assert witness.judge("hyper-clock", {}, showing(**x86)).held
+    assert "2 lock_prefix" in witness.judge("hyper-clock", {}, showing(**x86)).evidence
+    assert witness.judge("hyper-clock", {}, showing(**arm)).held
+    assert "holds no lock_prefix" in witness.judge("hyper-clock", {}, showing(**without)).evidence
 
 
 def test_a_setting_that_the_server_changed_names_both_values() -> None:
     """Asked for 64, got 8."""
-    held = ReadBack().judge("on", {"padding": 64}, {"read_back": {"padding": 8}})
+    held = ReadBack().judge("on", {"padding": 64}, showing(read_back={"padding": 8}))
     assert not held.held
     assert "8" in held.evidence
     assert "64" in held.evidence
@@ -142,31 +153,31 @@ def test_pages_are_proved_present_with_the_change_and_absent_without(
     memory["kernel_page_bytes"] = page
     witness = CATALOGUE["engine.pages"].witness
     assert isinstance(witness, HugePages)
-    assert witness.judge(level, {}, {"memory": memory}).held is held
+    assert witness.judge(level, {}, showing(memory=memory)).held is held
 
 
 def test_a_variable_is_proved_in_the_process_and_absent_without() -> None:
     """Off means unset, not empty."""
-    assert Environ().judge("on", {"V": "1"}, {"environ": {"V": "1"}}).held
-    assert Environ().judge("off", {"V": None}, {"environ": {}}).held
-    assert not Environ().judge("off", {"V": None}, {"environ": {"V": "1"}}).held
-    assert not Environ().judge("on", {"V": "1"}, {"environ": {}}).held
+    assert Environ().judge("on", {"V": "1"}, showing(environ={"V": "1"})).held
+    assert Environ().judge("off", {"V": None}, showing(environ={})).held
+    assert not Environ().judge("off", {"V": None}, showing(environ={"V": "1"})).held
+    assert not Environ().judge("on", {"V": "1"}, showing(environ={})).held
 
 
 def test_an_executable_is_proved_by_its_contents() -> None:
     """The target's own must be none of the others."""
     witness = Executable({"off": None, "on": "aa"})
-    assert witness.judge("on", {}, {"executable": {"sha256": "aa"}}).held
-    assert witness.judge("off", {}, {"executable": {"sha256": "bb"}}).held
-    assert not witness.judge("on", {}, {"executable": {"sha256": "bb"}}).held
-    assert not witness.judge("off", {}, {"executable": {"sha256": "aa"}}).held
+    assert witness.judge("on", {}, showing(executable={"sha256": "aa"})).held
+    assert witness.judge("off", {}, showing(executable={"sha256": "bb"})).held
+    assert not witness.judge("on", {}, showing(executable={"sha256": "bb"})).held
+    assert not witness.judge("off", {}, showing(executable={"sha256": "aa"})).held
 
 
 def test_a_command_is_believed_by_what_its_witness_prints() -> None:
     """To the letter, but for white space around it."""
     evidence = {"commands": {"thp": "always\n"}}
-    assert CommandSays("thp").judge("on", {"expect": "always"}, evidence).held
-    assert not CommandSays("thp").judge("on", {"expect": "never"}, evidence).held
+    assert CommandSays("thp").judge("on", {"expect": "always"}, showing(**evidence)).held
+    assert not CommandSays("thp").judge("on", {"expect": "never"}, showing(**evidence)).held
 
 
 def test_two_levels_with_the_same_executable_are_refused(tmp_path) -> None:
@@ -188,10 +199,10 @@ def test_a_known_slow_down_is_proved_by_what_was_carried_out() -> None:
     """Not by what the server says it was told."""
     witness = CATALOGUE["engine.repeat_every"].witness
     told = {"read_back": {"repeat_every": 33}, "operations": 1_000_000}
-    assert witness.judge("33", {"repeat_every": 33}, {**told, "executed": 1_030_303}).held
-    assert not witness.judge("33", {"repeat_every": 33}, {**told, "executed": 1_000_010}).held
-    assert not witness.judge("0", {"repeat_every": 0}, {**told, "executed": 1_030_303}).held
-    assert witness.judge("0", {"repeat_every": 0}, {**told, "executed": 999_990}).held
+    assert witness.judge("33", {"repeat_every": 33}, showing(**told, executed=1_030_303)).held
+    assert not witness.judge("33", {"repeat_every": 33}, showing(**told, executed=1_000_010)).held
+    assert not witness.judge("0", {"repeat_every": 0}, showing(**told, executed=1_030_303)).held
+    assert witness.judge("0", {"repeat_every": 0}, showing(**told, executed=999_990)).held
 
 
 def test_both_caches_are_judged_where_both_are_used() -> None:
@@ -200,10 +211,10 @@ def test_both_caches_are_judged_where_both_are_used() -> None:
     system = ran("system_cache_lookup", "x::optimistic::look_up")["functions"]
     data = ran("data_cache_lookup", "x::optimistic::look_up")["functions"]
     other = ran("data_cache_lookup", "x::one_lock::look_up")["functions"]
-    assert witness.judge("optimistic", {}, {"functions": system}).held
-    assert witness.judge("optimistic", {}, {"functions": [*system, *data]}).held
-    assert not witness.judge("optimistic", {}, {"functions": [*system, *other]}).held
-    assert not witness.judge("optimistic", {}, {"functions": data}).held
+    assert witness.judge("optimistic", {}, showing(functions=system)).held
+    assert witness.judge("optimistic", {}, showing(functions=[*system, *data])).held
+    assert not witness.judge("optimistic", {}, showing(functions=[*system, *other])).held
+    assert not witness.judge("optimistic", {}, showing(functions=data)).held
 
 
 def pages(**found: int) -> dict[str, Any]:
@@ -223,18 +234,20 @@ def test_huge_pages_of_a_server_must_hold_its_pool() -> None:
     """A server that goes on without them may have mapped others: only touched ones count."""
     witness = CATALOGUE["mariadb.large_pages"].witness
     on, off = {"large_pages": "ON"}, {"large_pages": "OFF"}
-    assert witness.judge("on", on, pages(hugetlb_mapped_bytes=300, private_hugetlb_bytes=95)).held
-    assert not witness.judge(
-        "on", on, pages(hugetlb_mapped_bytes=300, private_hugetlb_bytes=2)
+    assert witness.judge(
+        "on", on, showing(**pages(hugetlb_mapped_bytes=300, private_hugetlb_bytes=95))
     ).held
-    assert not witness.judge("on", on, pages(anon_huge_bytes=100)).held
-    assert not witness.judge("on", on, pages()).held
-    assert not witness.judge("on", on, {"read_back": on}).held
+    assert not witness.judge(
+        "on", on, showing(**pages(hugetlb_mapped_bytes=300, private_hugetlb_bytes=2))
+    ).held
+    assert not witness.judge("on", on, showing(**pages(anon_huge_bytes=100))).held
+    assert not witness.judge("on", on, showing(**pages())).held
+    assert not witness.judge("on", on, showing(read_back=on)).held
     small = {**pages(), "read_back": {"large_pages": "OFF", "pool_bytes": 100}}
-    assert witness.judge("off", off, small).held
+    assert witness.judge("off", off, showing(**small)).held
     for kind in ("hugetlb_mapped_bytes", "anon_huge_bytes", "shmem_huge_bytes"):
         found = {**small, "memory": {**small["memory"], kind: 1}}
-        assert not witness.judge("off", off, found).held
+        assert not witness.judge("off", off, showing(**found)).held
 
 
 def test_huge_pages_of_a_server_that_starts_with_nothing_else_need_not_all_be_touched() -> None:
@@ -246,4 +259,4 @@ def test_huge_pages_of_a_server_that_starts_with_nothing_else_need_not_all_be_to
             hugetlb_mapped_bytes=120, shared_hugetlb_bytes=touched, kernel_page_bytes=page
         )
         found["read_back"] |= level
-        assert witness.judge("2MB", level, found).held is held
+        assert witness.judge("2MB", level, showing(**found)).held is held

@@ -72,12 +72,12 @@ def test_every_thread_of_a_process_is_looked_at(bound: bool) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"on\n"
-        found = placement.placement(process.pid, "server")
+        found = placement.placement(process.pid)
         process.communicate(b"\n")
-    assert sum(found["server_cpus"].values()) == 2
+    assert sum(found.cpus.values()) == 2
     if len(os.sched_getaffinity(0)) > 1:
-        assert (str(first) in found["server_cpus"]) is bound
-    assert found["server_network"] == os.readlink("/proc/self/ns/net")
+        assert (str(first) in found.cpus) is bound
+    assert found.network == os.readlink("/proc/self/ns/net")
 
 
 def health(foreign: float) -> native.Health:

@@ -50,7 +50,7 @@ def run(kind: str, asked: Launch, log: Path) -> tuple[Measured, dict[str, Any]]:
         server = TARGETS[kind].start(asked, log)
         try:
             server.read_back()
-            return server.measure(lambda done, seconds: None), dict(server.evidence())
+            return server.measure(lambda done, seconds: None), server.evidence()
         except RunError as error:
             # On a busy machine a short window may pass without any answer.
             if "nothing ended in the window" not in error.message:
@@ -71,7 +71,7 @@ def test_queries_are_answered_and_checked(kind: str, tmp_path: Path) -> None:
         assert found.errors == 0
         assert found.metrics["latency_geomean"] > 0
         assert found.metrics["cpu_per_operation"] > 0
-    assert evidence["executable"]["sha256"] == run_library_digest(kind)
+    assert evidence.executable.sha256 == run_library_digest(kind)
     kept = (tmp_path / "cache" / "assay" / "data").iterdir()
     assert len([p for p in kept if p.name != ".turn"]) == 1
 

@@ -118,8 +118,8 @@ def test_a_run_is_measured_where_the_server_is(
     assert measured.metrics["cpu_per_operation"] > 0
     assert "not private" in told["attached"]
     assert told["data_reset"] == "never"
-    assert evidence["executable"]["sha256"]
-    assert evidence["status"]
+    assert evidence.executable.sha256
+    assert evidence.status
 
 
 @EVERY

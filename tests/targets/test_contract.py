@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from assay.changes import CATALOGUE, Change, Level
+from assay.changes import CATALOGUE, Change, Evidence, Level
 from assay.core.errors import MissingError, RunError
 from assay.targets import TARGETS, Launch, Measured, Target
 from assay.targets.servers.framework import server as server_module
@@ -88,7 +88,7 @@ class Observed:
 
     reported: Mapping[str, Any]
     measured: Measured
-    evidence: Mapping[str, Any]
+    evidence: Evidence
     pid: int
 
 
@@ -115,7 +115,7 @@ def observed(kind: str, level: Level, log: Path) -> Observed:
         try:
             reported = dict(server.read_back())
             measured = server.measure(lambda done, spent: None)
-            evidence = dict(server.evidence())
+            evidence = server.evidence()
             assert server.pid is not None
         finally:
             server.stop()
@@ -134,7 +134,7 @@ def test_a_run_is_whole_and_says_what_it_was_given(kind: str, tmp_path: Path) ->
     assert found.measured.operations > 0
     assert found.measured.errors == 0
     assert found.measured.metrics["throughput"] > 0
-    assert len(found.evidence["executable"]["sha256"]) == 64
+    assert len(found.evidence.executable.sha256) == 64
     assert ("load_seconds" in found.measured.metrics) == TARGETS[kind].loads_in_run
     assert not Path(f"/proc/{found.pid}").exists()
 
@@ -262,7 +262,7 @@ def test_the_environment_of_an_arm_reaches_the_server(kind: str, tmp_path: Path)
     server = TARGETS[kind].start(made, tmp_path / "log")
     try:
         server.measure(lambda done, spent: None)
-        assert server.evidence()["environ"] == {"ASSAY_X": "1"}
+        assert server.evidence().environ == {"ASSAY_X": "1"}
     finally:
         server.stop()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay import native
-from assay.changes import CATALOGUE
+from assay.changes import CATALOGUE, Evidence
 from assay.core.errors import InputError, MissingError, RunError
 from assay.host import host_facts, limits
 from assay.native import process
@@ -42,18 +42,18 @@ def launch(kind: str, workload: str, **settings: Any) -> Launch:
     return Launch(whole | settings, workload, parameters, 1, 0.02, 0.06)
 
 
-def run(kind: str, made: Launch, tmp_path: Path) -> tuple[Measured, dict[str, Any]]:
+def run(kind: str, made: Launch, tmp_path: Path) -> tuple[Measured, Evidence]:
     """Start, measure and stop; the numbers and the evidence."""
     server = TARGETS[kind].start(made, tmp_path / "log")
     try:
         server.read_back()
         measured = server.measure(lambda operations, seconds: None)
-        return measured, dict(server.evidence())
+        return measured, server.evidence()
     finally:
         server.stop()
 
 
-def judge(change: str, level: str | int, evidence: dict[str, Any]) -> bool:
+def judge(change: str, level: str | int, evidence: Evidence) -> bool:
     found = CATALOGUE[change].level(level)
     witness = CATALOGUE[change].witness
     return witness.judge(found.name, found.application.settings, evidence).held
@@ -150,7 +150,7 @@ def test_each_level_is_witnessed_and_no_other_level_is(
 def test_a_wait_in_nanoseconds_is_read_back_with_the_count_it_became(tmp_path: Path) -> None:
     """The cost of one hint is measured at start; the count follows from it."""
     _, evidence = run("micro", launch("micro", "lock", hint=PAUSE, hint_ns=3000), tmp_path)
-    told = evidence["read_back"]
+    told = evidence.read_back
     assert judge("engine.hint_ns", 3000, evidence)
     assert not judge("engine.hint_ns", 0, evidence)
     waited = told["hint_repeats"] * told["hint_ns_measured"]
@@ -203,7 +203,7 @@ def test_a_variable_is_seen_in_the_running_process_only_if_asked_for(tmp_path: P
     """And no other variable is ever recorded."""
     made = replace(launch("micro", "lock"), env={"ASSAY_PLACEBO": "yes", "HOME": None})
     _, evidence = run("micro", made, tmp_path)
-    assert evidence["environ"] == {"ASSAY_PLACEBO": "yes"}
+    assert evidence.environ == {"ASSAY_PLACEBO": "yes"}
 
 
 def test_another_build_is_told_apart_by_its_contents(tmp_path: Path) -> None:
@@ -213,17 +213,17 @@ def test_another_build_is_told_apart_by_its_contents(tmp_path: Path) -> None:
     other.chmod(0o755)
     _, mine = run("micro", launch("micro", "lock"), tmp_path)
     _, theirs = run("micro", replace(launch("micro", "lock"), binary=str(other)), tmp_path)
-    assert mine["executable"]["sha256"] != theirs["executable"]["sha256"]
+    assert mine.executable.sha256 != theirs.executable.sha256
 
 
 def test_the_census_agrees_with_objdump(tmp_path: Path) -> None:
     """The second opinion on what the slow path holds."""
     _, evidence = run("micro", launch("micro", "lock", hint=PAUSE), tmp_path)
-    (function,) = [f for f in evidence["functions"] if f["role"] == "lock_slow"]
-    command = ["objdump", "-d", f"--disassemble={function['symbol']}", native.find_assayer()]
+    (function,) = [f for f in evidence.functions if f.role == "lock_slow"]
+    command = ["objdump", "-d", f"--disassemble={function.symbol}", native.find_assayer()]
     listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     body = [line for line in listing.splitlines() if "\t" in line]
-    assert sum(f"\t{PAUSE}" in line for line in body) == function["counts"][PAUSE] == 1
+    assert sum(f"\t{PAUSE}" in line for line in body) == function.counts[PAUSE] == 1
 
 
 POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
@@ -286,7 +286,7 @@ def test_a_chase_is_on_pages_of_a_pool_where_it_can_be_had(
     measured, evidence = run("micro", made, tmp_path)
     assert judge("engine.pages", "hugetlb-2m", evidence)
     assert not judge("engine.pages", "4k", evidence)
-    assert evidence["memory"]["private_hugetlb_bytes"] == 8 << 20
+    assert evidence.memory["private_hugetlb_bytes"] == 8 << 20
     assert measured.counters["huge_bytes"] == 8 << 20
 
 
@@ -361,7 +361,7 @@ def test_decompressing_is_witnessed_as_well(tmp_path: Path) -> None:
     measured, evidence = run("micro", made, tmp_path)
     assert judge("micro.compression", "zstd", evidence)
     assert not judge("micro.compression", "lz4", evidence)
-    assert evidence["read_back"]["compression_ratio"] > 1
+    assert evidence.read_back["compression_ratio"] > 1
     assert measured.counters["checksummed_bytes"] > 0
 
 

@@ -33,6 +33,7 @@ from assay.targets.wheels.wheel import SERVE, SOCKET, Wheel, WheelAdapter
 from server_kit import own_folders
 from shim_client import Client, Refused, connected, rows_of
 from sql_kit import make, running
+from witness_kit import showing
 
 __all__ = ["own_folders"]
 
@@ -280,11 +281,11 @@ def test_the_witness_of_rewriting_sees_the_plan(adapter: WheelAdapter, tmp_path:
         applied = change.level(level).application.settings
         with served(adapter, tmp_path, applied) as server:
             told = adapter.read_back(server.ask, applied)
-        assert change.witness.judge(level, applied, {"read_back": told}).held
+        assert change.witness.judge(level, applied, showing(read_back=told)).held
         other = "on" if level == "off" else "off"
         missing = {**told, "rewrite": other}
         against = change.level(other).application.settings
-        assert not change.witness.judge(other, against, {"read_back": missing}).held
+        assert not change.witness.judge(other, against, showing(read_back=missing)).held
 
 
 def test_rewriting_and_optimisers_that_a_study_disables_go_together(tmp_path: Path) -> None:
@@ -311,11 +312,11 @@ def test_a_chdb_counts_what_it_compiled(tmp_path: Path) -> None:
             counted[level] = CHDB.counters(server.ask)
             told = CHDB.read_back(server.ask, applied)
         evidence = {"read_back": told, "counters": counted[level]}
-        assert change.witness.judge(level, applied, evidence).held
+        assert change.witness.judge(level, applied, showing(**evidence)).held
     assert counted["off"]["jit_functions"] == 0
     assert counted["on"]["jit_functions"] > 0
     without = {"read_back": {"jit": "on"}, "counters": counted["off"]}
-    assert not change.witness.judge("on", {"jit": "on"}, without).held
+    assert not change.witness.judge("on", {"jit": "on"}, showing(**without)).held
 
 
 @LIBRARIES
@@ -352,8 +353,8 @@ def test_a_folder_of_a_package_is_a_level_of_the_generic_change(tmp_path: Path) 
     digests = change.witness.digests
     assert len(set(digests.values())) == 2
     evidence = {"executable": {"sha256": digests["on"]}}
-    assert change.witness.judge("on", {}, evidence).held
-    assert not change.witness.judge("off", {}, evidence).held
+    assert change.witness.judge("on", {}, showing(**evidence)).held
+    assert not change.witness.judge("off", {}, showing(**evidence)).held
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="nor holds a library"):
         generic_change(

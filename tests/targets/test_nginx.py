@@ -31,6 +31,7 @@ from assay.targets.servers.nginx import NGINX, SETTINGS, shown, slow_paths, stub
 from assay.targets.servers.nginx_file import configuration, parsed
 from assay.workloads import WORKLOADS
 from nginx_driver import DEFAULTS, Running, running, with_defaults
+from witness_kit import showing
 
 PROXY = WORKLOADS["http-proxy"].settings
 
@@ -122,8 +123,8 @@ def test_what_the_kernel_shows_contradicts_a_setting_that_is_not_in_force(
         seen = shown(server.pid, server.place.port, settings)
     assert seen[setting] == settings[setting] != told
     held = CATALOGUE["nginx.zone"].witness
-    assert held.judge("on", {setting: settings[setting]}, {"read_back": seen}).held
-    assert not held.judge("on", {setting: told}, {"read_back": seen}).held
+    assert held.judge("on", {setting: settings[setting]}, showing(read_back=seen)).held
+    assert not held.judge("on", {setting: told}, showing(read_back=seen)).held
 
 
 def test_requests_go_through_the_upstreams_and_are_counted(built: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_run_finds_every_key_and_says_what_the_server_itself_cost(tmp_path: Pa
     assert counters["server.cpu_s"] == pytest.approx(told, rel=0.5)
     assert measured.metrics["resident_bytes"] > 1 << 20
     assert counters["reset_s"] > 0
-    assert evidence["operations"] == operations
+    assert evidence.operations == operations
     assert "assay: reset" in (tmp_path / "log").read_text()
 
 
@@ -133,7 +133,7 @@ def test_a_witness_fails_when_the_setting_was_taken_out_by_hand(tmp_path: Path) 
     lying = ServerTarget(Unread("io-threads", "io-threads-do-reads"))
     settings = {"io_threads": 2, "io_threads_do_reads": "yes"}
     _, _, evidence = run(lying, launch(**settings), tmp_path / "log")
-    assert evidence["read_back"]["io-threads"] == 2
+    assert evidence.read_back["io-threads"] == 2
     assert not judged("redis.io_threads", "2", evidence)
     _, _, evidence = run(redis(), launch(**settings), tmp_path / "log")
     assert judged("redis.io_threads", "2", evidence)

@@ -210,7 +210,7 @@ def test_another_file_of_the_library_is_told_apart_by_its_digest(tmp_path: Path)
     for binary in (None, str(other)):
         launch = replace(store_launch(), binary=binary)
         _, _, evidence = run(rocksdb(), launch, tmp_path / "log")
-        digests.append(evidence["executable"]["sha256"])
+        digests.append(evidence.executable.sha256)
     assert digests == [file_digest(found), file_digest(other)]
 
 

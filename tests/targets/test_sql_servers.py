@@ -19,6 +19,7 @@ from assay.targets.servers.mariadb import MARIADB
 from assay.targets.servers.postgresql import BASE as POSTGRESQL_BASE
 from assay.targets.servers.postgresql import POSTGRESQL
 from sql_kit import make, running
+from witness_kit import showing
 
 BASES = {"mariadb": MARIADB_BASE, "postgresql": POSTGRESQL_BASE}
 POOLS = {"mariadb": "innodb_buffer_pool_size", "postgresql": "shared_buffers"}
@@ -131,7 +132,7 @@ def test_a_setting_that_never_reached_the_server_is_seen(
         )
     )
     level = change.level(asked[wrong])
-    held = change.witness.judge(level.name, level.application.settings, {"read_back": told})
+    held = change.witness.judge(level.name, level.application.settings, showing(read_back=told))
     assert not held.held
 
 
@@ -184,12 +185,12 @@ def test_a_table_keeps_the_checksums_it_was_made_with(
     with running(MARIADB, settings, made["mariadb"], log, keep=kept) as server:
         prepare(load(server, "oltp-point-select"))
         told = read_back(server, settings)
-    assert witness.judge("crc32", settings, {"read_back": told}).held
+    assert witness.judge("crc32", settings, showing(read_back=told)).held
     settings = {"innodb_checksum_algorithm": "full_crc32"}
     with running(MARIADB, settings, kept, log) as server:
         told = read_back(server, settings)
     assert told["data_format"] == "crc32"
-    assert not witness.judge("full_crc32", settings, {"read_back": told}).held
+    assert not witness.judge("full_crc32", settings, showing(read_back=told)).held
     assert "innodb_checksum_algorithm" in MARIADB.shaping
 
 

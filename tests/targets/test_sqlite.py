@@ -36,7 +36,7 @@ def test_every_mix_finds_its_records(mix: str, tmp_path: Path) -> None:
     assert measured.operations > 0
     assert read["journal_mode"] == "wal"
     assert measured.metrics["cpu_per_operation"] > 0
-    assert evidence["executable"]["what"] == "library"
+    assert evidence.executable.what == "library"
 
 
 @pytest.mark.parametrize(

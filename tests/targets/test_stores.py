@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay import native
+from assay.changes import Evidence
 from assay.changes.witness import Executable
 from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError, RunError
@@ -61,8 +62,8 @@ def test_what_was_measured_is_the_whole_process(pretended: Pretended, tmp_path: 
     assert measured.counters["block.cache.hit"] == 70
     assert measured.counters["reset_s"] > 0
     assert measured.counters["start_s"] > 0
-    assert evidence["memory"]["private_hugetlb_bytes"] == 0
-    assert evidence["log"] == {"Fast CRC32 supported": "Not supported on x86"}
+    assert evidence.memory["private_hugetlb_bytes"] == 0
+    assert evidence.log == {"Fast CRC32 supported": "Not supported on x86"}
     assert "assay: reset" in (tmp_path / "log").read_text()
 
 
@@ -72,14 +73,14 @@ def test_an_environment_that_was_looked_at_too_early_is_looked_at_again(
     """Just after exec the kernel shows an empty one."""
     looks = []
 
-    def look(pid: int, watched: tuple[str, ...]) -> dict:
+    def look(pid: int, watched: tuple[str, ...]) -> Evidence:
         looks.append(pid)
         return process_evidence(pid, watched if len(looks) > 1 else ())
 
     monkeypatch.setattr(store_run, "process_evidence", look)
     launch = replace(pretended.launch(), env={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"})
     _, _, evidence = run(pretended, launch, tmp_path / "log")
-    assert evidence["environ"] == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"}
+    assert evidence.environ == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"}
 
 
 def test_the_library_is_told_by_what_the_process_has_loaded(
@@ -87,14 +88,14 @@ def test_the_library_is_told_by_what_the_process_has_loaded(
 ) -> None:
     """Its digest is that of the file, and another's is not; its functions are counted."""
     _, _, evidence = run(pretended, pretended.launch(), tmp_path / "log")
-    executable, digest = evidence["executable"], file_digest(pretended.library)
-    assert executable["sha256"] == digest
-    assert executable["build_id"] == native.census(pretended.library).build_id
+    executable, digest = evidence.executable, file_digest(pretended.library)
+    assert executable.sha256 == digest
+    assert executable.build_id == native.census(pretended.library).build_id
     judge = Executable({"this": digest, "other": "0" * 64}).judge
     assert judge("this", {}, evidence).held
     assert judge("this", {}, evidence).evidence.startswith("running library ")
     assert not judge("other", {}, evidence).held
-    assert {f["role"]: f["symbol"] for f in evidence["functions"]} == {
+    assert {f.role: f.symbol for f in evidence.functions} == {
         "shelf_code": "libshelf.so.1, all of its code",
         "shelf": "shelf_put",
     }

@@ -24,7 +24,7 @@ def run(target: ServerTarget, made: Launch, log: Path) -> tuple[Measured, dict]:
     server = target.start(made, log)
     try:
         server.read_back()
-        return server.measure(lambda done, spent: None), dict(server.evidence())
+        return server.measure(lambda done, spent: None), server.evidence()
     finally:
         server.stop()
 
@@ -42,7 +42,7 @@ def test_a_run_finds_every_key_and_counts_them(tmp_path: Path) -> None:
     assert measured.counters["keyspace_misses"] == 0
     assert measured.counters["calls.get"] > 0
     assert measured.metrics["cpu_per_operation"] > 0
-    assert evidence["executable"]["sha256"]
+    assert evidence.executable.sha256
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_witness_fails_when_the_threads_were_taken_out_by_hand(tmp_path: Path)
 
     change = CATALOGUE["valkey.io_threads"]
     _, evidence = run(ServerTarget(Lying("io-threads")), launch(io_threads=2), tmp_path / "log")
-    assert evidence["read_back"]["io-threads"] == 2
+    assert evidence.read_back["io-threads"] == 2
     assert not change.witness.judge("2", {"io-threads": 2}, evidence).held
 
 
@@ -113,8 +113,8 @@ def test_it_is_another_binary_of_redis_told_apart_by_digest(tmp_path: Path) -> N
         for shown, evidence in seen.items():
             held = change.witness.judge(name, {}, evidence)
             assert held.held == (name == shown)
-            assert evidence["executable"]["sha256"][:12] in held.evidence
-    ids = {name: evidence["executable"]["build_id"] for name, evidence in seen.items()}
+            assert evidence.executable.sha256[:12] in held.evidence
+    ids = {name: evidence.executable.build_id for name, evidence in seen.items()}
     assert ids["redis"]
     assert ids["redis"] != ids["valkey"]
     kept = (tmp_path / "cache/assay/data").iterdir()

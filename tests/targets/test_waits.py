@@ -95,7 +95,7 @@ def test_a_postgresql_is_looked_at_as_a_window_goes_on(tmp_path: Path) -> None:
     assert 0 < waited["all"] < most
     assert 2 <= measured.counters["wait_samples"] <= 50 * 60
     assert measured.counters["sampler.busy_s"] > 0
-    assert evidence["read_back"]["wait_samples"] == 50
+    assert evidence.read_back["wait_samples"] == 50
     measured, _ = run("postgresql", log, "oltp-update-non-index", HOT, wait_samples=0)
     assert not of_family(measured, "waited_per_operation")
     assert "wait_samples" not in measured.counters

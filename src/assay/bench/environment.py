@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.bench.host_values import HOST, check_values, in_force, shown
 from assay.bench.placement import Placing, placing
-from assay.changes import Application
+from assay.changes import Application, Evidence, HostValue
 from assay.changes.host import POOL, ROOM
 from assay.changes.witness import REFUSED
 from assay.core.errors import InputError, MissingError, RunError
@@ -46,50 +45,52 @@ class Surroundings:
     refused: int | None = None
     """Huge pages that the kernel had refused before, if it was asked for any."""
 
-    def shown(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    def shown(self, evidence: Evidence) -> dict[str, HostValue]:
         """What witnesses of the host look at, while the server still runs."""
         found = shown(self.values, self.host)
         for key, values in self.steered.items():
             found[key] = self._told(values)
-        found |= self.placing.shown(evidence)
+        found |= self.placing.shown(evidence.server_placement, evidence.client_placement)
         if self.refused is not None:
-            found[REFUSED] = {"is": _refused(self.host) - self.refused, "holds": True}
+            found[REFUSED] = HostValue(_refused(self.host) - self.refused, holds=True)
         if self.pair is not None:
             self._require_apart(evidence)
         return found
 
-    def _told(self, values: Mapping[str, str]) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+    def _told(self, values: Mapping[str, str]) -> HostValue:
+        told: dict[str, HostValue] = {}
         for path, value in values.items():
             told |= shown({path: value}, self._tree(path))
             if path.endswith("/smp_affinity"):
                 told |= _effective(path, value, self.host)
         names = {path: "/".join(path.split("/")[-3:]) for path in told}
-        said = ", ".join(f"{names[path]} {seen['is']}" for path, seen in told.items())
-        return {"is": said, "holds": all(seen["holds"] for seen in told.values())}
+        said = ", ".join(f"{names[path]} {seen.value}" for path, seen in told.items())
+        return HostValue(said, all(seen.holds for seen in told.values()))
 
     def _tree(self, path: str) -> HostTree:
         return self.pair.server.tree if self.pair and path.startswith(NET) else self.host
 
-    def _require_apart(self, evidence: Mapping[str, Any]) -> None:
+    def _require_apart(self, evidence: Evidence) -> None:
         """RunError unless server and client each ran in their own namespace."""
         assert self.pair is not None
-        told = evidence.get("placement", {})
-        wanted = {"server": self.pair.server.namespace, "client": self.pair.client.namespace}
-        for role, namespace in wanted.items():
-            seen = told.get(f"{role}_network")
+        wanted = {
+            "server": (evidence.server_placement, self.pair.server.namespace),
+            "client": (evidence.client_placement, self.pair.client.namespace),
+        }
+        for role, (placed, namespace) in wanted.items():
+            seen = None if placed is None else placed.network
             if seen != namespace:
                 raise RunError(f"the {role} ran in the network {seen}, not in its own, {namespace}")
 
 
-def _effective(path: str, value: str, host: HostTree) -> dict[str, Any]:
+def _effective(path: str, value: str, host: HostTree) -> dict[str, HostValue]:
     """The CPUs that an interrupt really has, where the kernel says so: some of those asked for."""
     path = path.replace("smp_affinity", "effective_affinity")
     raw = host.read(path)
     if raw is None:
         return {}
     cpus = mask(raw)
-    return {path: {"is": raw.strip(), "holds": bool(cpus) and not cpus & ~mask(value)}}
+    return {path: HostValue(raw.strip(), bool(cpus) and not cpus & ~mask(value))}
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
+from assay.changes import HostValue
 from assay.core.errors import AssayError, MissingError, RestoreError
 from assay.core.interrupt import heard, held_off
 from assay.host.transaction import (
@@ -85,7 +85,7 @@ def check_values(values: Mapping[str, str], host: HostTree = HOST) -> None:
         ) from error
 
 
-def shown(values: Mapping[str, str], host: HostTree = HOST) -> dict[str, Any]:
+def shown(values: Mapping[str, str], host: HostTree = HOST) -> dict[str, HostValue]:
     """What the kernel's files hold now: the evidence that witnesses look at."""
     found = {}
     for key, value in values.items():
@@ -93,7 +93,7 @@ def shown(values: Mapping[str, str], host: HostTree = HOST) -> dict[str, Any]:
             is_now, holds = has_value(host, key, value)
         except AssayError as error:
             is_now, holds = error.message, False
-        found[key] = {"is": is_now, "holds": holds}
+        found[key] = HostValue(is_now, holds)
     return found
 
 

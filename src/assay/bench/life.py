@@ -7,12 +7,11 @@ commands are undone before this returns.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from assay.bench.commands import CommandJournal, witness
 from assay.bench.counters import Uncounted, beside
@@ -20,14 +19,14 @@ from assay.bench.environment import surrounded
 from assay.bench.guard import FOREIGN_CPUS, void_reason
 from assay.bench.host_values import HOST
 from assay.bench.profiling import Unprofiled, profiled
-from assay.changes import Application, applied_values
+from assay.changes import Application, Evidence, applied_values
 from assay.core.errors import AssayError, RunError
 from assay.core.metrics import COUNTED, metric
 from assay.counters import CounterRequest
 from assay.host import Waiting, wait_until_quiet
 from assay.host.transaction import HostTree
 from assay.plan import PlannedProfile, workload_seed
-from assay.record import RunProfile, RunRecord, Step, WitnessRecord
+from assay.record import RunFound, RunProfile, RunRecord, Step, WitnessRecord
 from assay.study import Arm, Study
 from assay.targets import Launch, Measured, OnInterval, Server, Slices, Target
 
@@ -109,28 +108,15 @@ def live(job: Job) -> RunRecord:
                 raise Stopped("the run was ended before its window was over")
             measured = count.added_to(measured)
             sampled = profile.finish()
-            evidence = {**server.evidence(), "commands": said}
-            evidence["host"] = around.shown(evidence)
+            evidence = replace(server.evidence(), commands=said)
+            evidence = replace(evidence, host=around.shown(evidence))
         found = _observed(job, measured, evidence)
         if sampled is not None:
-            found["profile"] = job.keep(job.run, sampled)
+            found = replace(found, profile=job.keep(job.run, sampled))
     except RunError as error:
-        found = {**_NOTHING, "status": "failed", "reason": error.message}
+        found = RunFound("failed", error.message)
     took_s = round(job.clocks.monotonic() - began, 3)
-    step = job.step
-    return RunRecord(
-        run=job.run,
-        case=step.case,
-        arm=step.arm,
-        block=step.block,
-        attempt=step.attempt,
-        slot=step.slot,
-        retry=step.retry,
-        extension=step.extension,
-        started=wall,
-        took_s=took_s,
-        **found,
-    )
+    return found.recorded(job.step, job.run, wall, took_s)
 
 
 @contextmanager
@@ -178,7 +164,7 @@ def started(
             journal.undo()
 
 
-def _observed(job: Job, measured: Measured, evidence: Mapping[str, Any]) -> dict[str, Any]:
+def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
     """The measured part of a record: metrics, witness, dose, health, and whether it is void."""
     reason = void_reason(measured, takes_turns=job.slices is not None)
     lacking = [n for n in (job.study.primary,) if measured.metrics.get(n, 0.0) <= 0]
@@ -187,45 +173,27 @@ def _observed(job: Job, measured: Measured, evidence: Mapping[str, Any]) -> dict
             f"the run has no {metric(lacking[0]).name}: nothing was measured",
             next_step="its log may say what was never answered; a longer window may help",
         )
-    return {
-        "status": "void" if reason else "ok",
-        "reason": reason,
-        "window_s": measured.window_s,
-        "operations": measured.operations,
-        "errors": measured.errors,
-        "metrics": {**_predicted(job, measured), **measured.metrics},
-        "counters": dict(measured.counters),
-        "histogram": measured.histogram,
-        "latency_of": measured.latency_of,
-        "intervals": measured.intervals,
-        "threads": measured.threads,
-        "cpus": measured.cpus,
-        "read_back": dict(evidence.get("read_back", {})),
-        "witness": _witnesses(job, evidence),
-        "dose": _doses(job, measured),
-        "health": dict(measured.health),
-    }
+    return RunFound(
+        status="void" if reason else "ok",
+        reason=reason,
+        window_s=measured.window_s,
+        operations=measured.operations,
+        errors=measured.errors,
+        metrics={**_predicted(job, measured), **measured.metrics},
+        counters=dict(measured.counters),
+        histogram=measured.histogram,
+        latency_of=measured.latency_of,
+        intervals=measured.intervals,
+        threads=measured.threads,
+        cpus=measured.cpus,
+        read_back=dict(evidence.read_back),
+        witness=_witnesses(job, evidence),
+        dose=_doses(job, measured),
+        health=dict(measured.health),
+    )
 
 
-_NOTHING: dict[str, Any] = {
-    "window_s": 0.0,
-    "operations": 0,
-    "errors": 0,
-    "metrics": {},
-    "counters": {},
-    "histogram": "",
-    "latency_of": "operations",
-    "intervals": [],
-    "threads": [],
-    "cpus": [],
-    "read_back": {},
-    "witness": {},
-    "dose": {},
-    "health": {},
-}
-
-
-def _witnesses(job: Job, evidence: Mapping[str, Any]) -> dict[str, WitnessRecord]:
+def _witnesses(job: Job, evidence: Evidence) -> dict[str, WitnessRecord]:
     """What each factor's witness says of the level this arm has: off is judged as on is."""
     target = next(c for c in job.study.cases if c.name == job.step.case).target
     found = {}

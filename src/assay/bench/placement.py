@@ -6,11 +6,12 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from assay.changes import HostValue
 from assay.core.errors import MissingError
 from assay.host import steering
 from assay.linux.cpus import as_list, listed, online
+from assay.linux.placement import Placement
 from assay.linux.tree import Tree
 
 ON_NODE = 0.9
@@ -36,26 +37,25 @@ class Placing:
         """Whether anything is bound."""
         return bool(self.server or self.client)
 
-    def shown(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    def shown(self, server: Placement | None, client: Placement | None) -> dict[str, HostValue]:
         """By named change what every thread may use, as the kernel has it."""
-        told = evidence.get("placement", {})
         found = {}
         if self.pin is not None:
-            found["pin"] = self._pinned(told)
+            found["pin"] = self._pinned(server, client)
         if self.numa is not None:
-            found["numa"] = self._placed(told.get("server_nodes", {}))
+            found["numa"] = self._placed({} if server is None else server.nodes)
         return found
 
-    def _pinned(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        server = _judged(told.get("server_cpus"), self.server_cpus, self.everything)
-        said = f"server {_lists(told.get('server_cpus'))}"
-        client = True
-        if "client_cpus" in told:
-            client = _judged(told["client_cpus"], self.client_cpus, self.everything)
-            said += f"; client {_lists(told['client_cpus'])}"
-        return {"is": said, "holds": server and client}
+    def _pinned(self, server: Placement | None, client: Placement | None) -> HostValue:
+        cpus = {} if server is None else server.cpus
+        holds = _judged(cpus, self.server_cpus, self.everything)
+        said = f"server {_lists(cpus)}"
+        if client is not None:
+            holds = _judged(client.cpus, self.client_cpus, self.everything) and holds
+            said += f"; client {_lists(client.cpus)}"
+        return HostValue(said, holds)
 
-    def _placed(self, pages: Mapping[int, int]) -> dict[str, Any]:
+    def _placed(self, pages: Mapping[int, int]) -> HostValue:
         """Pages by node, of memory that is the server's own."""
         total = sum(pages.values())
         on = sum(n for node, n in pages.items() if node in self.memory_nodes)
@@ -63,7 +63,7 @@ class Placing:
         spread = self.numa != "interleave" or all(
             pages.get(n, 0) > total / len(self.memory_nodes) / 2 for n in self.memory_nodes
         )
-        return {"is": said, "holds": total > 0 and on >= ON_NODE * total and spread}
+        return HostValue(said, total > 0 and on >= ON_NODE * total and spread)
 
 
 def placing(steer: Mapping[str, str], host: Tree) -> Placing:
@@ -109,7 +109,7 @@ def _numactl(level: str, host: Tree) -> tuple[tuple[str, ...], frozenset[int]]:
     return (found, f"--cpunodebind={first}", f"--membind={memory}", "--"), frozenset({memory})
 
 
-def _judged(seen: Mapping[str, int] | None, wanted: list[int], everything: list[int]) -> bool:
+def _judged(seen: Mapping[str, int], wanted: list[int], everything: list[int]) -> bool:
     """Whether threads are bound to some CPUs and no others; where nothing is wanted, whether one
     of them may use every CPU, as others may have bound themselves."""
     if not seen:
@@ -120,7 +120,7 @@ def _judged(seen: Mapping[str, int] | None, wanted: list[int], everything: list[
     return all(cpus <= set(wanted) for cpus in sets)
 
 
-def _lists(seen: Mapping[str, int] | None) -> str:
+def _lists(seen: Mapping[str, int]) -> str:
     """Lists of CPUs, and how many threads have each."""
     if not seen:
         return "not seen"

@@ -15,8 +15,9 @@ from assay.changes.declaration import (
     Prediction,
     lacking,
 )
+from assay.changes.evidence import Evidence, HostValue, RanFunction, SeenExecutable
 from assay.changes.generic import GENERIC, applied_values, generic_change, image_of
-from assay.changes.witness import Evidence, Held, Witness
+from assay.changes.witness import Held, Witness
 
 __all__ = [
     "CATALOGUE",
@@ -31,9 +32,12 @@ __all__ = [
     "Dose",
     "Evidence",
     "Held",
+    "HostValue",
     "Level",
     "LevelError",
     "Prediction",
+    "RanFunction",
+    "SeenExecutable",
     "Witness",
     "applied_values",
     "find",

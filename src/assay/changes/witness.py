@@ -30,12 +30,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from assay.changes.evidence import Evidence, RanFunction
+
 ALL = 0.9
 """The share of a pool that counts as all of it: a server may keep some pages for itself."""
-
-Evidence = Mapping[str, Any]
-"""What a server showed: `read_back`, `functions`, `memory`, `counters`, `environ`, `executable`,
-`status`, `log`, `host`, `commands`, and the numbers `executed` and `operations`."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Functions:
     must_run: bool = True
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        ran = [f for f in evidence.get("functions", ()) if f["role"] == self.role]
+        ran = [f for f in evidence.functions if f.role == self.role]
         if not ran:
             return Held(not self.must_run, f"no function was seen to run as {self.role}")
         said = []
@@ -102,16 +100,16 @@ class Functions:
         return Held(True, "; ".join(said))
 
 
-def _serving(function: Mapping[str, Any], expected: Expected | tuple[Expected, ...]) -> Expected:
+def _serving(function: RanFunction, expected: Expected | tuple[Expected, ...]) -> Expected:
     """The expectation for this function; without one, the first, which it then fails."""
     if isinstance(expected, Expected):
         return expected
-    fitting = [e for e in expected if e.symbol in function["symbol"]]
+    fitting = [e for e in expected if e.symbol in function.symbol]
     return (fitting or list(expected))[0]
 
 
-def _fault(function: Mapping[str, Any], wanted: Expected) -> str:
-    name, counts = function["symbol"], function["counts"]
+def _fault(function: RanFunction, wanted: Expected) -> str:
+    name, counts = function.symbol, function.counts
     if wanted.symbol not in name:
         return f"{name} ran, not {wanted.symbol}"
     absent = [i for i in wanted.has if not counts.get(i)]
@@ -129,15 +127,15 @@ def _fault(function: Mapping[str, Any], wanted: Expected) -> str:
     return f"{name} holds {' and '.join(present)}" if present else ""
 
 
-def _census(function: Mapping[str, Any], wanted: Expected) -> str:
-    counts = function["counts"]
+def _census(function: RanFunction, wanted: Expected) -> str:
+    counts = function.counts
     counted = (i for i in wanted.where_counted if i in counts)
     shown = (*wanted.named(), *counted)
     holds = ", ".join(f"{counts.get(i, 0)} {i}" for i in shown)
-    number = function["instructions"]
+    number = function.instructions
     size = "" if number is None else f"{number} instructions"
     inside = ": ".join(part for part in (size, holds) if part)
-    return f"{function['symbol']} ({inside})"
+    return f"{function.symbol} ({inside})"
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ class ReadBack:
     alias: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        reported = evidence.get("read_back", {})
+        reported = evidence.read_back
         wanted = {**applied, **self.alias.get(level, {})}
         for key, value in wanted.items():
             if key not in reported:
@@ -174,7 +172,7 @@ class HugePages:
     page_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        memory = evidence.get("memory", {})
+        memory = evidence.memory
         fields = ("anon_huge_bytes", "private_hugetlb_bytes")
         if any(f not in memory for f in fields):
             return Held(False, "the pages of the data were not read")
@@ -207,7 +205,7 @@ class ServerHugePages:
     page_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        memory, pool = evidence.get("memory", {}), evidence.get("read_back", {}).get("pool_bytes")
+        memory, pool = evidence.memory, evidence.read_back.get("pool_bytes")
         pools = ("private_hugetlb_bytes", "shared_hugetlb_bytes")
         names = ("hugetlb_mapped_bytes", *pools, "anon_huge_bytes", "shmem_huge_bytes")
         if not pool or any(n not in memory for n in names):
@@ -233,10 +231,10 @@ class Repeated:
     setting: str
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        if "executed" not in evidence:
+        if evidence.executed is None:
             return Held(False, "the operations carried out were not counted")
-        counted, every = evidence["operations"], applied[self.setting]
-        extra = evidence["executed"] - counted
+        counted, every = evidence.operations, applied[self.setting]
+        extra = evidence.executed - counted
         wanted = counted / every if every else 0.0
         if abs(extra - wanted) > 0.1 * wanted + 1000:
             return Held(False, f"{extra} repeated of {counted}, not {wanted:.0f}")
@@ -253,7 +251,7 @@ class Counted:
         told = ReadBack().judge(level, applied, evidence)
         if not told.held:
             return told
-        seen, wanted = evidence.get("counters", {}), self.expected[level]
+        seen, wanted = evidence.counters, self.expected[level]
         for name, moves in wanted.items():
             if name not in seen:
                 return Held(False, f"{name} was not counted")
@@ -271,7 +269,7 @@ class ProcessShows:
     expected: Mapping[str, Mapping[str, Any]]
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        shown, wanted = evidence.get("status"), self.expected[level]
+        shown, wanted = evidence.status, self.expected[level]
         if not shown:
             return Held(False, "what the kernel shows of the process was not read")
         said = ", ".join(f"{name} {shown.get(name, 0)}" for name in wanted)
@@ -285,7 +283,7 @@ class PagesShow:
     expected: Mapping[str, Mapping[str, bool]]
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        memory, wanted = evidence.get("memory", {}), self.expected[level]
+        memory, wanted = evidence.memory, self.expected[level]
         if any(name not in memory for name in wanted):
             return Held(False, "the pages of the process were not read")
         said = ", ".join(f"{name} {memory[name]}" for name in wanted)
@@ -300,7 +298,7 @@ class LogSays:
     expected: Mapping[str, str]
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        said = evidence.get("log", {}).get(self.fact)
+        said = evidence.log.get(self.fact)
         if said is None:
             return Held(False, f"its log does not say {self.fact}")
         return Held(self.expected[level] in said, f"its log says {self.fact}: {said}")
@@ -327,7 +325,7 @@ class Environ:
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
         if not applied:
             return Held(True, "")
-        seen = evidence.get("environ")
+        seen = evidence.environ
         if seen is None:
             return Held(False, "the environment of the process was not read")
         for name, value in applied.items():
@@ -350,15 +348,15 @@ class Executable:
     digests: Mapping[str, str | None]
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        seen = evidence.get("executable")
-        if not seen:
+        seen = evidence.executable
+        if seen is None:
             return Held(False, "the executable of the process was not read")
-        what = f"running {seen.get('what', 'executable')}"
-        said = f"{what} {seen['sha256'][:12]}, build id {seen.get('build_id')}"
+        what = f"running {seen.what}"
+        said = f"{what} {seen.sha256[:12]}, build id {seen.build_id}"
         wanted = self.digests[level]
         if wanted is not None:
-            return Held(wanted == seen["sha256"], said)
-        return Held(seen["sha256"] not in self.digests.values(), said)
+            return Held(wanted == seen.sha256, said)
+        return Held(seen.sha256 not in self.digests.values(), said)
 
 
 @dataclass(frozen=True)
@@ -370,15 +368,15 @@ class HostShows:
     """
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        seen = evidence.get("host", {})
+        seen = evidence.host
         if not applied:
             return Held(False, "the level sets nothing on the host")
         for key, value in applied.items():
             if key not in seen:
                 return Held(False, f"{key} was not read")
-            if not seen[key]["holds"]:
-                return Held(False, f"{key} is {seen[key]['is']}, not {value}")
-        return Held(True, ", ".join(f"{k} is {seen[k]['is']}" for k in applied))
+            if not seen[key].holds:
+                return Held(False, f"{key} is {seen[key].value}, not {value}")
+        return Held(True, ", ".join(f"{k} is {seen[k].value}" for k in applied))
 
 
 @dataclass(frozen=True)
@@ -408,7 +406,7 @@ class PageKinds:
     share: float = 0.5
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        memory = evidence.get("memory", {})
+        memory = evidence.memory
         if "anon_huge_bytes" not in memory or "private_hugetlb_bytes" not in memory:
             return Held(False, "the pages of the data were not read")
         touched = memory["private_hugetlb_bytes"] + memory.get("shared_hugetlb_bytes", 0)
@@ -423,7 +421,7 @@ class PageKinds:
         wanted = self.page_bytes.get(level)
         if wanted is None:
             return Held(pool == 0 and thp == 0, said)
-        whole = evidence.get("read_back", {}).get("pool_bytes") or memory.get("bytes", 0)
+        whole = evidence.read_back.get("pool_bytes") or memory.get("bytes", 0)
         return Held(touched > 0 and found == wanted and pool >= ALL * whole, said)
 
 
@@ -433,7 +431,7 @@ REFUSED = "thp_fault_fallback"
 
 def _refusals(evidence: Evidence) -> str:
     """What the kernel says of huge pages that it was asked for and had not."""
-    refused = evidence.get("host", {}).get(REFUSED, {}).get("is", 0)
+    refused = evidence.host[REFUSED].value if REFUSED in evidence.host else 0
     said = f"; on this machine {refused} page faults that asked for a huge page had none"
     return said if refused else ""
 
@@ -445,7 +443,7 @@ class CommandSays:
     factor: str
 
     def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
-        said = evidence.get("commands", {}).get(self.factor)
+        said = evidence.commands.get(self.factor)
         if said is None:
             return Held(False, "the witness command did not run")
         wanted = applied["expect"]

@@ -19,7 +19,7 @@ from assay.core.parameters import nearest
 BETTER: tuple[Better, ...] = ("higher", "lower")
 
 
-class Evidence:
+class EvidenceReader:
     """All cells of a claim file by name; every mistake goes into `problems`."""
 
     def __init__(self, document: Document, problems: list[Problem]) -> None:

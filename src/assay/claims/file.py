@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.claims.cells import BETTER, Evidence
+from assay.claims.cells import BETTER, EvidenceReader
 from assay.claims.expression import Node
 from assay.claims.model import CellComparison, Claim, PrintedTable, Protocol, Statement
 from assay.claims.printed import Printed, read_printed
@@ -38,7 +38,7 @@ def read_claim(name: str, text: str) -> Claim:
 class _ClaimReader:
     def __init__(self, document: Document, problems: list[Problem]) -> None:
         self.document, self.problems = document, problems
-        self.evidence = Evidence(document, problems)
+        self.evidence = EvidenceReader(document, problems)
 
     def claim(self, name: str) -> Claim:
         top = Fields(self.document, (), "the top level", self.problems)

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from assay.linux.processes import read, read_folder, tree
 
 NODES = Path("/sys/devices/system/node")
 
 
-def placement(pid: int, role: str) -> dict[str, Any]:
-    """Of a process and its descendants: how many threads may run on each list of CPUs, their
-    network, and their own pages by NUMA node."""
+@dataclass(frozen=True)
+class Placement:
+    """Of a process and its descendants: how many threads may run on each list of CPUs, their own
+    pages by NUMA node, and their network namespace, None if it could not be read."""
+
+    cpus: Mapping[str, int]
+    nodes: Mapping[int, int]
+    network: str | None = None
+
+
+def placement(pid: int) -> Placement:
+    """Where the threads and pages of a process and its descendants are now."""
     cpus: dict[str, int] = {}
     nodes: dict[int, int] = {}
     for member in tree(pid):
@@ -30,10 +40,10 @@ def placement(pid: int, role: str) -> dict[str, Any]:
             if " anon=" in line:
                 for node, pages in re.findall(r" N(\d+)=(\d+)", line):
                     nodes[int(node)] = nodes.get(int(node), 0) + int(pages)
-    shown: dict[str, Any] = {f"{role}_cpus": cpus, f"{role}_nodes": nodes}
+    network = None
     with suppress(OSError):
-        shown[f"{role}_network"] = os.readlink(f"/proc/{pid}/ns/net")
-    return shown
+        network = os.readlink(f"/proc/{pid}/ns/net")
+    return Placement(cpus, nodes, network)
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,6 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from assay.linux.processes import read, read_folder, tree
 
@@ -55,10 +54,10 @@ def maps_file(pid: int, file: Path) -> bool:
     return str(file.resolve()) in {line.split(maxsplit=5)[-1] for line in lines}
 
 
-def status(pid: int) -> dict[str, Any]:
+def status(pid: int) -> dict[str, int | bool]:
     """What the kernel shows of a process: its threads by name without numbers ("threads.io_thd_"),
     and `thp_enabled` if it knows."""
-    shown: dict[str, Any] = {}
+    shown: dict[str, int | bool] = {}
     for task in read_folder(Path(f"/proc/{pid}/task")):
         name = f"threads.{read(task / 'comm').strip().rstrip('0123456789')}"
         shown[name] = shown.get(name, 0) + 1

@@ -6,6 +6,7 @@ from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.record.bundle import Bundle, require_free
+    from assay.record.found import RunFound
     from assay.record.observations import counted_blocks, counting, statuses
     from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
     from assay.record.replay import Replay, Step
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazily(
     __name__,
     bundle="Bundle require_free",
+    found="RunFound",
     observations="counted_blocks counting statuses",
     profile="ProfiledFunction ProfiledStack RunProfile",
     replay="Replay Step",
@@ -27,6 +29,7 @@ __all__ = [
     "ProfiledFunction",
     "ProfiledStack",
     "Replay",
+    "RunFound",
     "RunProfile",
     "RunRecord",
     "Step",

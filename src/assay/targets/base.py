@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay.changes import Evidence
 from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
 from assay.targets.servers.framework.attachment import Attachable
@@ -156,7 +157,7 @@ class Server(Protocol):
         """Warm up and measure; blocks until the window is over."""
         ...
 
-    def evidence(self) -> Mapping[str, Any]:
+    def evidence(self) -> Evidence:
         """What witnesses look at, after the window."""
         ...
 

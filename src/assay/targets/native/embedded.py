@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from assay import native
+from assay.changes import Evidence, RanFunction, SeenExecutable
 from assay.core.digest import contents_digest, file_digest
 from assay.core.errors import RunError
 from assay.core.parameters import Parameter
-from assay.linux.placement import placement
+from assay.linux.placement import Placement, placement
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, Target, ignore
 
 QUANTILES = {
@@ -107,13 +108,13 @@ class EmbeddedServer:
                 before=launch.around.server,
             )
         self._looks = launch.around.looks
-        self._placement: dict[str, Any] = {}
+        self._placement: Placement | None = None
         self._messages = self._session.messages()
         self._watched = tuple(launch.env)
         self._parameters = launch.parameters
         self._ready: native.Ready | None = None
         self._result: native.RunResult | None = None
-        self._process: dict[str, Any] = {}
+        self._process = Evidence()
 
     def read_back(self) -> Mapping[str, Any]:
         while self._ready is None:
@@ -137,7 +138,7 @@ class EmbeddedServer:
             if message == WINDOW_BEGINS:
                 on_begin()
                 if self._looks:
-                    self._placement = placement(self._session.process.pid, "server")
+                    self._placement = placement(self._session.process.pid)
             elif isinstance(message, native.WindowInterval):
                 intervals.append(message)
                 spent = (message.start_ms + message.length_ms) / 1000
@@ -154,27 +155,24 @@ class EmbeddedServer:
         buffer_bytes = self._parameters.get("buffer_bytes", 0)
         return _measured(self._result, health, intervals, manifest, buffer_bytes)
 
-    def evidence(self) -> Mapping[str, Any]:
+    def evidence(self) -> Evidence:
         assert self._ready is not None, "evidence is shown after the run was measured"
         assert self._result is not None, "evidence is shown after the run was measured"
+        executable = self._process.executable
+        assert executable is not None, "it was read when the server was ready"
         addresses = tuple(r.address for r in self._result.ran if r.made is None)
-        executable = self._process["executable"]
-        found = _census(str(self._executable), executable["sha256"], addresses)
-        return {
-            **self._process,
-            "executable": {**executable, "build_id": self._ready.build_id},
-            "read_back": self._ready.manifest,
-            "memory": self._result.memory.model_dump(exclude_none=True),
-            "placement": self._placement,
-            "counters": _counts(self._result),
-            "executed": self._result.executed,
-            "operations": self._result.operations,
-            "functions": [
-                {"role": r.role, "calls": r.calls}
-                | (r.made.model_dump() if r.made else found[r.address])
-                for r in self._result.ran
-            ],
-        }
+        found = _census(str(self._executable), executable.sha256, addresses)
+        return replace(
+            self._process,
+            executable=replace(executable, build_id=self._ready.build_id),
+            read_back=self._ready.manifest,
+            memory=self._result.memory.model_dump(exclude_none=True),
+            server_placement=self._placement,
+            counters=_counts(self._result),
+            executed=self._result.executed,
+            operations=self._result.operations,
+            functions=tuple(_ran(r, r.made or found[r.address]) for r in self._result.ran),
+        )
 
     def stop(self) -> None:
         self._session.stop()
@@ -186,24 +184,27 @@ def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     return env | {k: v for k, v in changes.items() if v is not None}
 
 
-def process_evidence(pid: int, watched: tuple[str, ...]) -> dict[str, Any]:
+def _ran(ran: native.Ran, census: native.Made | native.Function) -> RanFunction:
+    return RanFunction(ran.role, census.symbol, census.instructions, census.counts, ran.calls)
+
+
+def process_evidence(pid: int, watched: tuple[str, ...]) -> Evidence:
     """What /proc says of a live process: only the variables a change names, never all."""
     proc = Path(f"/proc/{pid}")
     pairs = (e.partition("=") for e in (proc / "environ").read_text("utf-8", "replace").split("\0"))
     environ = {name: value for name, _, value in pairs if name in watched}
-    return {"environ": environ, "executable": {"sha256": contents_digest(proc / "exe")}}
+    return Evidence(environ=environ, executable=SeenExecutable(contents_digest(proc / "exe")))
 
 
 @lru_cache(maxsize=64)
-def _census(path: str, sha256: str, addresses: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def _census(path: str, sha256: str, addresses: tuple[str, ...]) -> dict[str, native.Function]:
     """The functions at these addresses of the file with these contents."""
     if file_digest(Path(path)) != sha256:
         raise RunError(f"{path} changed while it ran", next_step="do not rebuild during a study")
     found = native.census(Path(path), list(addresses))
     if found.missing:
         raise RunError(f"no function of {path} holds {', '.join(found.missing)}")
-    keep = ("symbol", "instructions", "counts")
-    return {f.asked: {k: getattr(f, k) for k in keep} for f in found.functions}
+    return {f.asked: f for f in found.functions}
 
 
 def _measured(

@@ -14,12 +14,13 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from assay import native
+from assay.changes import Evidence, RanFunction, SeenExecutable
 from assay.core.address import ServerAddress, parse_url
 from assay.core.cache import no_room
 from assay.core.digest import contents_digest
 from assay.core.errors import AssayError, InputError, MissingError, RunError
 from assay.linux import procfs, smaps
-from assay.linux.placement import placement
+from assay.linux.placement import Placement, placement
 from assay.linux.softnet import packets
 from assay.targets.base import PLAIN, Around, Launch, Measured, OnBegin, OnInterval, ignore
 from assay.targets.client_health import health_of
@@ -264,19 +265,22 @@ class Started:
             self.note(f"{spent}, stop {time.monotonic() - begun:.3f} s")
 
 
-def _shown(process: Running, watched: tuple[str, ...]) -> dict[str, Any]:
+def _shown(process: Running, watched: tuple[str, ...]) -> Evidence:
     """What /proc shows of a process; nothing of one that is elsewhere, somebody else's or gone."""
     pid = process.pid
     if pid is None:
-        return {}
+        return Evidence()
     try:
         found = process_evidence(pid, ())
     except OSError:
-        return {}
-    found["environ"] = process.environ(watched)
-    executable = found["executable"]
-    executable["build_id"] = _build_id(pid, executable["sha256"])
-    return found
+        return Evidence()
+    executable = found.executable
+    assert executable is not None, "it has been read"
+    return replace(
+        found,
+        environ=process.environ(watched),
+        executable=replace(executable, build_id=_build_id(pid, executable.sha256)),
+    )
 
 
 class ServerRun:
@@ -286,9 +290,9 @@ class ServerRun:
         self._started, self._launch, self._log = started, launch, log
         self._read_back: dict[str, Any] = {}
         self._measured: Measured | None = None
-        self._process: dict[str, Any] = {}
-        self._pages: dict[str, Any] = {}
-        self._placement: dict[str, Any] = {}
+        self._process = Evidence()
+        self._pages: dict[str, int] = {}
+        self._placements: tuple[Placement | None, Placement | None] = (None, None)
 
     def read_back(self) -> Mapping[str, Any]:
         if self._read_back:
@@ -311,7 +315,9 @@ class ServerRun:
             pid = started.process.pid
             if pid is None or not procfs.maps_file(pid, image):
                 raise RunError(f"the process has not loaded {image}")
-            self._process["executable"] = {"sha256": contents_digest(image)}
+            self._process = replace(
+                self._process, executable=SeenExecutable(contents_digest(image))
+            )
         return self._read_back
 
     @property
@@ -394,8 +400,7 @@ class ServerRun:
         """Where server and client run, once all that the load connects to is there."""
         pid = self._started.process.pid
         if self._launch.around.looks:
-            self._placement = placement(client, "client")
-            self._placement |= {} if pid is None else placement(pid, "server")
+            self._placements = None if pid is None else placement(pid), placement(client)
 
     def _require_sound(self, interval: native.WindowInterval) -> None:
         """RunError where it makes no sense to go on to the window's end."""
@@ -422,41 +427,37 @@ class ServerRun:
             time.sleep(0.01)
         return RunError(f"the load on {name} failed: {why}")
 
-    def evidence(self) -> Mapping[str, Any]:
+    def evidence(self) -> Evidence:
         assert self._measured is not None, "evidence is shown after the run was measured"
         operations, pid = self._measured.operations, self._started.process.pid
-        return {
-            **self._process,
-            "read_back": self._read_back,
-            "memory": self._pages,
-            "placement": self._placement,
-            "status": {} if pid is None else procfs.status(pid),
-            "counters": dict(self._measured.counters),
-            "executed": operations,
-            "operations": operations,
-            "functions": self._functions(),
-        }
+        server, client = self._placements
+        return replace(
+            self._process,
+            read_back=self._read_back,
+            memory=self._pages,
+            server_placement=server,
+            client_placement=client,
+            status={} if pid is None else procfs.status(pid),
+            counters=dict(self._measured.counters),
+            executed=operations,
+            operations=operations,
+            functions=self._functions(),
+        )
 
-    def _functions(self) -> list[dict[str, Any]]:
+    def _functions(self) -> tuple[RanFunction, ...]:
         """The census of what the adapter names, where the executable has its symbols."""
         roles = self._started.adapter.functions
         if not roles or self._started.process.pid is None:
-            return []
+            return ()
         exe = Path(f"/proc/{self._started.process.pid}/exe")
         census = native.census(exe, symbols=[s for names in roles.values() for s in names])
         found = {f.asked: f for f in census.functions}
-        return [
-            {
-                "role": role,
-                "symbol": found[name].symbol,
-                "instructions": found[name].instructions,
-                "counts": found[name].counts,
-                "calls": 0,
-            }
+        return tuple(
+            RanFunction(role, found[n].symbol, found[n].instructions, found[n].counts)
             for role, names in roles.items()
-            for name in names
-            if name in found
-        ]
+            for n in names
+            if n in found
+        )
 
     def stop(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from assay import native
+from assay.changes import RanFunction, SeenExecutable
 from assay.core.digest import file_digest
 from assay.core.errors import RunError
 
 
-def loaded(pid: int, library: Path, said: str) -> dict[str, Any]:
+def loaded(pid: int, library: Path, said: str) -> SeenExecutable:
     """The library's file as the process has it: its digest and build id.
 
     `said` is where the process itself found a function of it. RunError if that is another
@@ -38,34 +38,24 @@ def _maps(pid: int) -> list[str]:
 
 
 @lru_cache(maxsize=32)
-def _described(library: Path, modified_ns: int, size: int) -> dict[str, Any]:
-    return {
-        "sha256": file_digest(library),
-        "build_id": native.census(library).build_id,
-        "what": "library",
-    }
+def _described(library: Path, modified_ns: int, size: int) -> SeenExecutable:
+    return SeenExecutable(file_digest(library), native.census(library).build_id, "library")
 
 
-def functions(library: Path, pattern: str, role: str) -> list[dict[str, Any]]:
+def functions(library: Path, pattern: str, role: str) -> tuple[RanFunction, ...]:
     """The census of the functions whose names match, and of CRC32 in the library's whole code.
 
     The latter, as `ROLE_code`, is there for a library without names too.
     """
     stat = library.stat()
-    return [dict(f) for f in _functions(library, pattern, role, stat.st_mtime_ns, stat.st_size)]
+    return _functions(library, pattern, role, stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=32)
 def _functions(
     library: Path, pattern: str, role: str, modified_ns: int, size: int
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[RanFunction, ...]:
     found = native.functions_named(library, pattern)
-    whole = {
-        "role": f"{role}_code",
-        "symbol": f"{library.name}, all of its code",
-        "instructions": None,
-        "counts": {"crc32": native.counted_instructions(library, "crc32")},
-        "calls": 0,
-    }
-    kept = ("symbol", "instructions", "counts")
-    return (whole, *({"role": role, "calls": 0} | {k: getattr(f, k) for k in kept} for f in found))
+    counts = {"crc32": native.counted_instructions(library, "crc32")}
+    whole = RanFunction(f"{role}_code", f"{library.name}, all of its code", None, counts)
+    return (whole, *(RanFunction(role, f.symbol, f.instructions, f.counts) for f in found))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from assay import native
+from assay.changes import Evidence
 from assay.core.errors import InputError, MissingError, RunError
-from assay.linux.placement import placement
+from assay.linux.placement import Placement, placement
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
 from assay.targets.native.embedded import environment, process_evidence
 from assay.targets.private_folder import own_folder
@@ -29,9 +31,9 @@ class StoreRun:
         self._ready: native.Ready | None = None
         self._measured: Measured | None = None
         self._read_back: dict[str, Any] = {}
-        self._process: dict[str, Any] = {}
+        self._process = Evidence()
         self._pages: dict[str, int] = {}
-        self._placement: dict[str, Any] = {}
+        self._placement: Placement | None = None
         self._is_over = False
         self._left = ExitStack()
         try:
@@ -83,9 +85,10 @@ class StoreRun:
         if wrong:
             raise RunError(f"{self._kind} {wrong[0]}")
         given = {n: v for n, v in self._launch.settings.items() if v is not None}
-        self._process["executable"] = loaded(message.pid, self._library.path, manifest["library"])
+        library = loaded(message.pid, self._library.path, manifest["library"])
+        self._process = replace(self._process, executable=library)
         about: dict[str, Any] = {n: manifest[n] for n in ("version", "records") if n in manifest}
-        about["library_sha256"] = self._process["executable"]["sha256"]
+        about["library_sha256"] = library.sha256
         self._read_back = {**reported, **given, **about}
         self._ready = message
         return self._read_back
@@ -111,7 +114,7 @@ class StoreRun:
                 case native.RunPhase(name="measure"):
                     on_begin()
                     if self._launch.around.looks:
-                        self._placement = placement(self._session.process.pid, "server")
+                        self._placement = placement(self._session.process.pid)
                 case native.WindowInterval():
                     intervals.append(message)
                     done += message.operations
@@ -130,22 +133,22 @@ class StoreRun:
         self._measured = measured(result, health, intervals, zeros, self._times)
         return self._measured
 
-    def evidence(self) -> Mapping[str, Any]:
+    def evidence(self) -> Evidence:
         assert self._measured is not None, "evidence is shown after the run was measured"
         assert self._ready is not None
         operations, store = self._measured.operations, self._library.store
-        seen = functions(self._library.path, store.functions, store.role) if store.functions else []
-        return {
-            **self._process,
-            "read_back": self._read_back,
-            "log": dict(self._ready.manifest.get("log", {})),
-            "memory": self._pages,
-            "placement": self._placement,
-            "counters": dict(self._measured.counters),
-            "executed": operations,
-            "operations": operations,
-            "functions": seen,
-        }
+        seen = functions(self._library.path, store.functions, store.role) if store.functions else ()
+        return replace(
+            self._process,
+            read_back=self._read_back,
+            log=dict(self._ready.manifest.get("log", {})),
+            memory=self._pages,
+            server_placement=self._placement,
+            counters=dict(self._measured.counters),
+            executed=operations,
+            operations=operations,
+            functions=seen,
+        )
 
     def stop(self) -> None:
         """Ends it and removes its folder. Safe to call twice."""
