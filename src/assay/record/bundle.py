@@ -29,6 +29,7 @@ from pydantic import ValidationError
 from assay.core.digest import canonical, chained, digest
 from assay.core.errors import AlteredError, BundleError
 from assay.plan import Plan
+from assay.record import files
 from assay.record.profile import RunProfile
 from assay.record.run import RunRecord
 from assay.verdict.rows import Verdicts
@@ -48,10 +49,10 @@ class Bundle:
         require_free(folder)
         (folder / "logs").mkdir(parents=True, exist_ok=True)
         bundle = cls(folder)
-        _write(folder / "study.toml", study.encode())
-        _write(folder / "host.json", _pretty(host))
-        (folder / "runs.jsonl").touch()
-        _write(folder / "plan.json", _pretty(plan.model_dump()))
+        files.replace(folder / "study.toml", study.encode())
+        files.replace(folder / "host.json", _pretty(host))
+        files.replace(folder / "runs.jsonl", b"")
+        files.replace(folder / "plan.json", _pretty(plan.model_dump()))
         return bundle
 
     @classmethod
@@ -72,19 +73,19 @@ class Bundle:
     @property
     def study(self) -> str:
         """The study's text."""
-        return (self.folder / "study.toml").read_text("utf-8")
+        return files.read(self.folder / "study.toml").decode("utf-8")
 
     @property
     def host(self) -> dict[str, Any]:
         """The host's facts."""
-        facts: dict[str, Any] = json.loads((self.folder / "host.json").read_text("utf-8"))
+        facts: dict[str, Any] = json.loads(files.read(self.folder / "host.json"))
         return facts
 
     @property
     def plan(self) -> Plan:
         """The plan; AlteredError if the study's text is not the one it was made from."""
         try:
-            plan = Plan.model_validate_json((self.folder / "plan.json").read_bytes())
+            plan = Plan.model_validate_json(files.read(self.folder / "plan.json"))
         except ValidationError as error:
             raise AlteredError(f"{self.folder}/plan.json is not a plan: {error}") from error
         if digest(self.study.encode()) != plan.study_sha256:
@@ -116,7 +117,7 @@ class Bundle:
         name = f"{path.parent.name}/{path.name}"
         if not path.exists():
             raise AlteredError(f"{run.title()}: its profile {name} is missing")
-        data = path.read_bytes()
+        data = files.read(path)
         if digest(data) != run.profile:
             raise AlteredError(
                 f"{run.title()}: its profile {name} was altered: its digest is not the run's",
@@ -138,15 +139,17 @@ class Bundle:
                 next_step=f"finish it with `assay run --resume {self.folder}`",
             )
         try:
-            return Verdicts.model_validate_json(path.read_bytes())
+            return Verdicts.model_validate_json(files.read(path))
         except ValidationError as error:
             raise AlteredError(f"{path} is not a verdict file: {error}") from error
 
     # writing
 
     def lock(self) -> None:
-        """Hold the bundle for this process, and cut off a torn last line."""
-        self._lock = (self.folder / "runs.jsonl").open("r+b")
+        """Hold the bundle for this process, and cut off a torn last line. AlteredError where what
+        stands before it is no run, and nothing is cut off; BundleError for another's bundle."""
+        files.require_own(self.folder)
+        self._lock = files.plain(self.folder / "runs.jsonl", os.O_RDWR)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -155,7 +158,13 @@ class Bundle:
                 f"{self.folder} is being run by another process",
                 next_step="wait for it, or end it first",
             ) from error
-        whole = self._lock.read().rfind(b"\n") + 1
+        data = self._lock.read()
+        whole = data.rfind(b"\n") + 1
+        try:
+            _require_runs(data[:whole], data[whole:])
+        except AlteredError:
+            self.close()
+            raise
         self._lock.truncate(whole)
         self._lock.seek(whole)
 
@@ -173,18 +182,18 @@ class Bundle:
 
     def write_verdicts(self, verdicts: Verdicts) -> None:
         """Write `verdicts.json` in one step."""
-        _write(self.folder / "verdicts.json", _pretty(verdicts.model_dump()))
+        files.replace(self.folder / "verdicts.json", _pretty(verdicts.model_dump()))
 
     def write_report(self, html: str) -> Path:
         """Write `report.html` in one step; returns its path."""
-        _write(self.folder / "report.html", html.encode())
+        files.replace(self.folder / "report.html", html.encode())
         return self.folder / "report.html"
 
     def write_profile(self, run: int, profile: RunProfile) -> str:
         """Write a run's profile in one step; returns what its record has of it."""
         path, data = self._profile(run), profile.packed()
         path.parent.mkdir(exist_ok=True)
-        _write(path, data)
+        files.replace(path, data)
         return digest(data)
 
     def _profile(self, run: int) -> Path:
@@ -192,7 +201,9 @@ class Bundle:
 
     def log(self, run: int) -> Path:
         """Where a run's server writes its stderr."""
-        return self.folder / "logs" / f"run-{run:05d}.log"
+        path = self.folder / "logs" / f"run-{run:05d}.log"
+        files.require_writable_through_no_link(path)
+        return path
 
     def close(self) -> None:
         """Let the bundle go."""
@@ -201,11 +212,11 @@ class Bundle:
             self._lock = None
 
     def _start(self) -> str:
-        parts = [(self.folder / name).read_bytes() for name in ("plan.json", "host.json")]
+        parts = [files.read(self.folder / name) for name in ("plan.json", "host.json")]
         return digest(b"".join(digest(p).encode() for p in parts))
 
     def _lines(self) -> list[bytes]:
-        data = (self.folder / "runs.jsonl").read_bytes()
+        data = files.read(self.folder / "runs.jsonl")
         return data[: data.rfind(b"\n") + 1].splitlines()
 
 
@@ -215,8 +226,20 @@ LEFT_BY_A_PILOT = frozenset({"logs", "journal.jsonl"})
 
 def require_free(folder: Path) -> None:
     """BundleError if a new bundle cannot be made here: the folder holds more than a pilot's."""
-    if folder.exists() and {p.name for p in folder.iterdir()} - LEFT_BY_A_PILOT:
+    if not folder.exists():
+        return
+    files.require_own(folder)
+    found = list(folder.iterdir())
+    if {p.name for p in found} - LEFT_BY_A_PILOT or any(p.is_symlink() for p in found):
         raise BundleError(f"{folder} is not empty", next_step="name another --out, or use --resume")
+
+
+def _require_runs(lines: bytes, torn: bytes) -> None:
+    """AlteredError if what runs.jsonl holds are no lines of runs, and perhaps a part of one."""
+    for number, line in enumerate(lines.splitlines()):
+        _record(number, line)
+    if torn and not torn.startswith(b"{"):
+        raise AlteredError("the last line of runs.jsonl is no part of a run")
 
 
 def _record(number: int, line: bytes) -> RunRecord:
@@ -233,18 +256,3 @@ def _record(number: int, line: bytes) -> RunRecord:
 def _pretty(value: Any) -> bytes:
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     return text.encode() + b"\n"
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file so that after a crash it is the old one or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

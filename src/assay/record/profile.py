@@ -6,12 +6,15 @@ One file for each run, compressed; its digest is in the run's line, so that it i
 from __future__ import annotations
 
 import gzip
-
-from pydantic import ValidationError
+import zlib
 
 from assay.core.digest import canonical
 from assay.core.errors import AlteredError
 from assay.record.run import Recorded
+
+BYTES_MAX = 128 << 20
+"""Of a profile that is unpacked: far more than one has."""
+_GZIP = 16 + zlib.MAX_WBITS
 
 
 class ProfiledFunction(Recorded):
@@ -55,6 +58,15 @@ class RunProfile(Recorded):
     def unpacked(cls, data: bytes, name: str) -> RunProfile:
         """What `packed` made; AlteredError names the file if it is something else."""
         try:
-            return cls.model_validate_json(gzip.decompress(data))
-        except (OSError, EOFError, ValidationError) as error:
+            return cls.model_validate_json(_unpacked(data))
+        except (ValueError, zlib.error) as error:
             raise AlteredError(f"{name} is not a profile: {error}") from error
+
+
+def _unpacked(data: bytes) -> bytes:
+    """ValueError if it is more than a profile has, or cut off; no more is unpacked than that."""
+    unpacking = zlib.decompressobj(_GZIP)
+    found = unpacking.decompress(data, BYTES_MAX)
+    if not unpacking.eof:
+        raise ValueError("it is cut off, or too large")
+    return found
