@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import alarms, effects, families, replays
+from . import alarms, effects, families, live, replays
 from .scale import Scale, Steps
 
 TABLES: dict[str, tuple[Callable[[Scale], Steps], float]] = {
@@ -18,6 +18,7 @@ TABLES: dict[str, tuple[Callable[[Scale], Steps], float]] = {
     "extension": (families.extensions, 23),
     "nginx": (replays.nginx, 0.1),
     "combinations": (families.combinations, 1),
+    "wandering": (live.wandering, 60),
     "time": (replays.timing, 11),
 }
 """Name -> the function that makes the table, and the seconds it took once, for the time left.
