@@ -7,7 +7,10 @@ import pytest
 from assay.changes import CATALOGUE, Change, find
 from assay.core.metrics import OF_LOCKS, metric
 from assay.core.terms import EFFORTS
-from assay.targets import TARGETS, targets_of
+from assay.targets import TARGETS, Target, targets_of
+from assay.targets.servers.framework.target import ServerTarget
+from assay.targets.stores.framework.library import HARNESS
+from assay.targets.stores.framework.target import StoreTarget
 from witness_kit import showing
 
 EVERY = pytest.mark.parametrize("change", CATALOGUE.values(), ids=lambda c: c.name)
@@ -86,3 +89,21 @@ def test_the_arms_of_a_placebo_share_one_data_set(change: Change) -> None:
             assert given <= store.passing
         elif adapter is not None:
             assert not given & adapter.shaping
+
+
+@EVERY
+def test_a_change_says_whether_its_levels_can_share_prepared_data(change: Change) -> None:
+    """As its targets have it: a setting that one side forgets would be measured on wrong data."""
+    levels = [change.level(typed(change, name)) for name in {*change.levels, change.off, change.on}]
+    for kind in change.targets:
+        given = [level.application.of(kind).settings for level in levels]
+        names = {n for settings in given for n in settings}
+        varied = {n for n in names if len({str(settings.get(n)) for settings in given}) > 1}
+        assert bool(shaping(TARGETS[kind], varied)) == change.remakes_data, varied
+
+
+def shaping(target: Target, names: set[str]) -> set[str]:
+    """Of settings, those that shape what a target stores."""
+    if isinstance(target, StoreTarget):
+        return names - target.store.passing - HARNESS
+    return names & target.adapter.shaping if isinstance(target, ServerTarget) else set()

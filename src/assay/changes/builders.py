@@ -46,6 +46,7 @@ def part(  # a table row: one argument a column
     signature: Signature = (),
     workloads: frozenset[str] = frozenset(),
     mechanism: str = "",
+    remakes_data: bool = False,
 ) -> Change:
     return Change(
         name,
@@ -61,6 +62,7 @@ def part(  # a table row: one argument a column
         signature=signature,
         workloads=workloads,
         mechanism=mechanism,
+        remakes_data=remakes_data,
     )
 
 

@@ -191,7 +191,8 @@ class Change:
     ("80MiB"), of which `off` and `on` are two. `requires` maps a setting to the
     values under which the change means anything, and `workloads` names those in
     which its part runs at all; empty is all of the target's. `written` makes a level of a text
-    that names none, such as a list of CPUs; LevelError if it cannot.
+    that names none, such as a list of CPUs; LevelError if it cannot. With `remakes_data` the
+    levels cannot share prepared data: a setting that they differ in shapes what is stored.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Change:
     written: Callable[[str], Level] | None = None
     mechanism: str = ""
     scope: Literal["named", "servers", "all"] = "named"
+    remakes_data: bool = False
 
     def fits(self, target: Kind) -> bool:
         """Whether it can be switched on a target."""

@@ -81,6 +81,7 @@ MARIADB_CHANGES = (
         effort="C",
         dose=Dose("pages", "pages read or written per operation"),
         signature=stays(counted("pages")),
+        remakes_data=True,
     ),
     part(
         "mariadb.adaptive_hash_index",

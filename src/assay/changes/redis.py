@@ -77,7 +77,8 @@ REDIS_CHANGES = (
     ),
     Change(
         "redis.appendfsync",
-        "how often the append-only file is forced to the disk; none is without the file",
+        "how often the append-only file is forced to the disk; none is without the file; the data "
+        "are made for each level with and without it",
         BOTH,
         MappingProxyType(
             {"none": Level("none", Application({"appendonly": "no"}))}
@@ -92,6 +93,7 @@ REDIS_CHANGES = (
         "B",
         signature=falls("latency_p99"),
         workloads=WRITES,
+        remakes_data=True,
     ),
     Change(
         "redis.activedefrag",

@@ -135,6 +135,7 @@ ROCKSDB_CHANGES = (
         witness=ReadBack(),
         dose=CHECKED,
         signature=rises("cpu_per_operation"),
+        remakes_data=True,
     ),
     part(
         "rocksdb.verify_checksums",
@@ -193,6 +194,7 @@ ROCKSDB_CHANGES = (
         on="on",
         witness=ReadBack(),
         signature=falls("cpu_per_operation"),
+        remakes_data=True,
     ),
     Change(
         "rocksdb.memtable",

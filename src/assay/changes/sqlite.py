@@ -63,6 +63,7 @@ SQLITE_CHANGES = (
         witness=ReadBack(),
         effort="C",
         signature=falls("cpu_per_operation"),
+        remakes_data=True,
     ),
     number(
         "sqlite.cache_size",
