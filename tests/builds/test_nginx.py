@@ -10,6 +10,7 @@ import pytest
 from assay import native
 from assay.builds import RECIPES, nginx
 from assay.builds.nginx import COUNTED, FUNCTIONS, HEADER, opened
+from assay.builds.recipe import load
 from assay.changes import CATALOGUE, Evidence, RanFunction, lacking
 from assay.core.cache import keep
 from assay.core.errors import InputError, MissingError
@@ -89,11 +90,11 @@ def test_a_build_that_was_changed_afterwards_is_refused(
     built = NGINX.make(ARMS[0])
     for file in built.path.parent.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
-    assert nginx._load(folder).sha256 == built.sha256
+    assert load(folder).sha256 == built.sha256
     with (folder / "nginx").open("ab") as file:
         file.write(b"x")
     with pytest.raises(InputError, match="was changed since it was built"):
-        nginx._load(folder)
+        load(folder)
 
 
 def test_a_build_that_holds_something_else_is_not_kept(

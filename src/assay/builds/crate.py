@@ -16,10 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from assay.builds import tools
-from assay.builds.source import ABOUT, Source
+from assay.builds.source import ABOUT, Source, fetched
 from assay.core.cache import cache, keep
 from assay.core.digest import file_digest
-from assay.core.errors import InputError, MissingError
+from assay.core.errors import MissingError
 
 STEP = "check the network and cargo's configuration, or give the crate's file"
 
@@ -31,14 +31,7 @@ def crate(name: str, version: str) -> Source:
     """
     place = cache("sources") / f"{name}-{version}"
     folder = keep(place, lambda making: _fetch(name, version, making))
-    about = json.loads((folder / ABOUT).read_text())
-    source = Source(folder / about["path"], about["sha256"], about["version"])
-    if file_digest(source.path) != source.sha256:
-        raise InputError(
-            f"{source.path} is not what was fetched: its SHA-256 is another",
-            next_step=f"remove {folder}; it is fetched again",
-        )
-    return source
+    return fetched(folder)
 
 
 def _fetch(name: str, version: str, folder: Path) -> None:

@@ -19,11 +19,12 @@ import os
 import re
 import shutil
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from assay import native
 from assay.builds import source, tools
-from assay.builds.recipe import Built, Recipe
+from assay.builds.recipe import Built, Recipe, load
 from assay.builds.source import Source
 from assay.core.cache import cache, keep
 from assay.core.digest import canonical, digest, file_digest
@@ -94,40 +95,22 @@ class _Nginx(Recipe):
             raise InputError(
                 f"{arm!r} is not a build of nginx", next_step=f"builds: {', '.join(HINTS)}"
             )
-        found = _source()
-        compiler = _compiler()
+        found = source.given_or(SOURCE_VARIABLE, lambda: source.distribution(PACKAGE))
+        compiler = tools.compiler("cc", partial(_run, Path.cwd()))
         tree, made = _places(found.sha256, compiler, arm)
         about = Built(Path("nginx"), "", found.version, found.sha256, compiler, FLAGS)
         if not made.is_dir():
             keep(tree, lambda making: _make_tree(found, making))
             keep(made, lambda making: _make_arm(arm, tree, making, about))
-        return _load(made)
+        return load(made)
 
 
 NGINX = _Nginx()
 
 
-def _source() -> Source:
-    path = os.environ.get(SOURCE_VARIABLE)
-    if path:
-        return source.given(Path(path))
-    try:
-        return source.distribution(PACKAGE)
-    except MissingError as error:
-        error.next_step += f": {SOURCE_VARIABLE}=PATH"
-        raise
-
-
 def _run(folder: Path, *command: str) -> str:
     step = "it needs a C compiler: sudo apt-get install gcc libc6-dev make"
     return tools.run(command, folder, what="building nginx", next_step=step)
-
-
-def _compiler() -> str:
-    """What the compiler says of itself, and for which machine it compiles."""
-    folder = Path.cwd()
-    version = _run(folder, "cc", "--version").splitlines()[0]
-    return f"{version}, {_run(folder, 'cc', '-dumpmachine').strip()}"
 
 
 def _places(source_sha256: str, compiler: str, arm: str) -> tuple[Path, Path]:
@@ -209,13 +192,3 @@ def _look(program: Path, arm: str) -> None:
             f"nginx built for {arm} lacks {', '.join(found.missing)}",
             next_step="give the sources of another version of nginx",
         )
-
-
-def _load(folder: Path) -> Built:
-    built = Built(**json.loads((folder / "build.json").read_text()))
-    path = folder / built.path
-    if file_digest(path) != built.sha256:
-        raise InputError(
-            f"{path} was changed since it was built", next_step=f"remove {folder}; it is made again"
-        )
-    return replace(built, path=path)

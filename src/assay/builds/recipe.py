@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+
+from assay.core.digest import file_digest
+from assay.core.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,17 @@ class Built:
     source_sha256: str
     compiler: str
     flags: str
+
+
+def load(folder: Path) -> Built:
+    """What was made in a folder, by its `build.json`; InputError if its file was changed since."""
+    built = Built(**json.loads((folder / "build.json").read_text()))
+    path = folder / built.path
+    if file_digest(path) != built.sha256:
+        raise InputError(
+            f"{path} was changed since it was built", next_step=f"remove {folder}; it is made again"
+        )
+    return replace(built, path=path)
 
 
 class Recipe(Protocol):

@@ -16,17 +16,17 @@ witnesses look for functions by name.
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from assay import native
 from assay.builds import crate, source, tools
 from assay.builds.compile import make
-from assay.builds.recipe import Built, Recipe
+from assay.builds.recipe import Built, Recipe, load
 from assay.builds.source import Source
 from assay.core.cache import cache, keep, turn
 from assay.core.digest import canonical, digest, file_digest
@@ -105,7 +105,8 @@ class _RocksDB(Recipe):
             raise InputError(
                 f"{arm!r} is not a build of RocksDB", next_step=f"builds: {', '.join(ARMS)}"
             )
-        found, compiler, machine = _source(), _compiler(), platform.machine()
+        found = source.given_or(SOURCE_VARIABLE, lambda: crate.crate(CRATE, VERSION))
+        compiler, machine = tools.compiler("c++", partial(_run, Path.cwd())), platform.machine()
         if machine not in INSTRUCTIONS:
             raise MissingError(
                 f"RocksDB is built for {' and '.join(INSTRUCTIONS)} only; this is {machine}",
@@ -122,7 +123,7 @@ class _RocksDB(Recipe):
                 Path(LIBRARY), "", found.version, found.sha256, compiler, said(layout, arm, machine)
             )
             keep(made, lambda making: _link(arm, layout, objects, making, about))
-        return _load(made)
+        return load(made)
 
 
 ROCKSDB = _RocksDB()
@@ -133,27 +134,9 @@ def _unpack(found: Source, making: Path) -> None:
     source.unpack(found, making).rename(making / "crate")
 
 
-def _source() -> Source:
-    path = os.environ.get(SOURCE_VARIABLE)
-    if path:
-        return source.given(Path(path))
-    try:
-        return crate.crate(CRATE, VERSION)
-    except MissingError as error:
-        error.next_step += f": {SOURCE_VARIABLE}=PATH"
-        raise
-
-
 def _run(folder: Path, *command: str) -> str:
     step = "it needs a C++ compiler: sudo apt-get install g++ make"
     return tools.run(command, folder, what="building RocksDB", next_step=step)
-
-
-def _compiler() -> str:
-    """What the compiler says of itself, and for which machine it compiles."""
-    folder = Path.cwd()
-    version = _run(folder, "c++", "--version").splitlines()[0]
-    return f"{version}, {_run(folder, 'c++', '-dumpmachine').strip()}"
 
 
 def _places(source_sha256: str, compiler: str, machine: str, arm: str) -> tuple[Path, Path, Path]:
@@ -233,13 +216,3 @@ def look(library: Path, arm: str) -> None:
             f"of {len(found)} functions: this compiler or this version makes other code",
             next_step="use another compiler, or leave the level out",
         )
-
-
-def _load(folder: Path) -> Built:
-    built = Built(**json.loads((folder / "build.json").read_text()))
-    path = folder / built.path
-    if file_digest(path) != built.sha256:
-        raise InputError(
-            f"{path} was changed since it was built", next_step=f"remove {folder}; it is made again"
-        )
-    return replace(built, path=path)

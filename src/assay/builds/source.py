@@ -10,10 +10,12 @@ tarball is used.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
@@ -47,12 +49,29 @@ def given(path: Path) -> Source:
     return Source(path, file_digest(path), path.name)
 
 
+def given_or(variable: str, fetch: Callable[[], Source]) -> Source:
+    """The tarball that a variable of the environment names, or else what `fetch` gets."""
+    path = os.environ.get(variable)
+    if path:
+        return given(Path(path))
+    try:
+        return fetch()
+    except MissingError as error:
+        error.next_step += f": {variable}=PATH"
+        raise
+
+
 def distribution(package: str) -> Source:
     """The upstream tarball of Debian's source package, fetched once.
 
     MissingError if there is no apt or it cannot fetch; InputError if what is kept was altered.
     """
     folder = keep(cache("sources") / package, lambda making: _fetch(package, making))
+    return fetched(folder)
+
+
+def fetched(folder: Path) -> Source:
+    """What was fetched into a folder; InputError if it was altered."""
     about = json.loads((folder / ABOUT).read_text())
     source = Source(folder / about["path"], about["sha256"], about["version"])
     if file_digest(source.path) != source.sha256:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from assay.core.errors import MissingError
@@ -49,6 +49,12 @@ def run(
         said = "\n".join((done.stdout + done.stderr).splitlines()[-QUOTED_LINES:])
         raise MissingError(f"{what} failed: {' '.join(command)[:200]}\n{said}", next_step=next_step)
     return done.stdout
+
+
+def compiler(command: str, run_it: Callable[..., str]) -> str:
+    """What a compiler says of itself, and for which machine it compiles."""
+    version = run_it(command, "--version").splitlines()[0]
+    return f"{version}, {run_it(command, '-dumpmachine').strip()}"
 
 
 def require(program: str, *, what: str) -> None:
