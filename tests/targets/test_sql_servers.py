@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -325,3 +327,19 @@ def test_a_run_is_measured_and_its_witness_and_dose_are_found(
     pages = CATALOGUE["mariadb.large_pages"].witness.witnesses[1]
     assert not pages.judge("on", {}, evidence).held
     assert pages.judge("off", {}, evidence).held
+
+
+def test_memory_in_large_pages_is_counted_by_the_defaults_of_this_mariadb() -> None:
+    """Its own for what nobody gives, Assay's for the pool, and a study's before both."""
+    binary = MARIADB.programs[0].find()
+    told = subprocess.run(
+        [str(binary), "--no-defaults", "--verbose", "--help"], capture_output=True, text=True
+    ).stdout
+    own = [
+        int(re.search(rf"(?m)^{name} +([0-9]+)$", told)[1])
+        for name in ("key-buffer-size", "aria-pagecache-buffer-size", "innodb-log-buffer-size")
+    ]
+    assert min(own) > 0
+    plain = MARIADB.huge_bytes({}, 2 << 20)
+    assert plain == sum(own) + MARIADB_BASE["innodb_buffer_pool_size"]
+    assert MARIADB.huge_bytes({"key_buffer_size": "1GiB"}, 2 << 20) == plain - own[0] + (1 << 30)

@@ -100,7 +100,8 @@ class ServerSetting(Parameter):
     `units` may be written after a number, and `unit` is what the server's own
     numbers count. Where `bare` is off a number needs one: 100 would be anybody's
     guess. `low` and `high` are in the server's unit; `fault` says what is wrong
-    with a text, and is mostly the executable's own judgement.
+    with a text, and is mostly the executable's own judgement. `own` is what the server has
+    when it is given nothing, as it says it; empty where it does not say.
     """
 
     units: Mapping[str, int] = field(default_factory=dict, compare=False)
@@ -110,6 +111,7 @@ class ServerSetting(Parameter):
     """The smallest unit, as the server wants it after its numbers."""
     bare: bool = True
     fault: Callable[[str], str] = field(default=no_fault, compare=False)
+    own: str = ""
 
     def allowed(self) -> str:
         if self.choices or not self.units:

@@ -87,15 +87,13 @@ SHAPING = frozenset(
 )
 """New pages are checksummed by the algorithm of the day: a table stays in the format it got."""
 
-_LARGE: Mapping[str, int] = MappingProxyType(
-    {
-        "key_buffer_size": 128 << 20,
-        "aria_pagecache_buffer_size": 128 << 20,
-        "innodb_buffer_pool_size": BASE["innodb_buffer_pool_size"],
-        "innodb_log_buffer_size": 16 << 20,
-    }
+LARGE = (
+    "key_buffer_size",
+    "aria_pagecache_buffer_size",
+    "innodb_buffer_pool_size",
+    "innodb_log_buffer_size",
 )
-"""What lies in large pages where they are asked for, and how much by default."""
+"""What lies in large pages where they are asked for."""
 
 ADMIN = "`assay`@`localhost`"
 """By whom Assay asks, over the socket: switching waits on and reading them takes every right."""
@@ -191,7 +189,7 @@ class MariaDb(Adapter):
         """Where huge pages are short the server only warns, and goes on without them."""
         if not truth(settings.get("large_pages")):
             return None
-        return pool_shortage(_large_bytes(settings))
+        return pool_shortage(self._large_bytes(settings))
 
     def huge_bytes(self, settings: Mapping[str, Any], page_bytes: int) -> int | None:
         """It takes the largest pages that an allocation is not smaller than."""
@@ -201,7 +199,17 @@ class MariaDb(Adapter):
                 f"a buffer pool of {pool} is smaller than a page of {page_bytes >> 20} MiB",
                 next_step=f'innodb_buffer_pool_size = "{page_bytes >> 20}MiB" under [target]',
             )
-        return _large_bytes(settings)
+        return self._large_bytes(settings)
+
+    def _large_bytes(self, settings: Mapping[str, Any]) -> int:
+        """What it wants in large pages, by its own defaults where nothing is given."""
+        known, total = self.settings(None), 0.0
+        for name in LARGE:
+            value, setting = settings.get(name), known.get(name)
+            if value is None and isinstance(setting, ServerSetting):
+                value = setting.own if setting.default is None else setting.default
+            total += quantity(value, BYTES) or 0
+        return int(total)
 
     def command(self, place: Place, settings: Mapping[str, Any]) -> list[str]:
         given = {**BASE, **{n: v for n, v in settings.items() if v is not None}}
@@ -326,13 +334,6 @@ def socket(place: Place) -> Path:
     return place.folder / "socket"
 
 
-def _large_bytes(settings: Mapping[str, Any]) -> int:
-    """What it wants in large pages: the buffer pool comes last."""
-    given = {n: settings.get(n) for n in _LARGE}
-    sizes = {n: _LARGE[n] if v is None else quantity(v, BYTES) for n, v in given.items()}
-    return int(sum(v or 0 for v in sizes.values()))
-
-
 def _is_number(text: str) -> bool:
     return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text) is not None
 
@@ -385,6 +386,7 @@ def _setting(binary: Path, name: str, default: str, takes: str, text: str) -> Se
         default=BASE.get(name),
         choices=tuple(w.strip() for w in listed if w.strip()),
         units=BYTES if numeric else {},
+        own=default,
         fault=lambda text: _fault(binary, name, text),
     )
 
