@@ -114,7 +114,7 @@ def test_a_users_own_changes_reach_a_real_server_and_are_witnessed(
     text = GENERIC.replace("{flag}", str(flag)).replace("{source}", str(source))
     (tmp_path / "study.toml").write_text(text)
     bundle, verdicts = assay.run_study(str(tmp_path / "study.toml"), tmp_path / "bundle", seed=1)
-    arms = {"configuration", "variable", "build", "switch", "sentinel"}
+    arms = {"configuration", "variable", "build", "switch", "aa-control"}
     assert {v.arm for v in verdicts.verdicts} == arms
     assert all(v.witness.held for v in verdicts.verdicts), verdicts.verdicts
     by_arm = {run.arm: run.witness for run in bundle.runs()}

@@ -1,4 +1,4 @@
-"""Designs that go in phases, extensions, the sentinel: whole studies on a fake target."""
+"""Designs that go in phases, extensions, the control: whole studies on a fake target."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 from assay.bench import Silent, prepare, run
 from assay.core.errors import InputError
-from assay.plan import SENTINEL
+from assay.plan import CONTROL
 from assay.record import Bundle, differences
+from assay.report.words.wording import label
 from assay.study import arms
 from assay.targets import Measured
 from fakes import FACTS, STUDY, FakeTarget, run_fake
@@ -72,7 +73,7 @@ class TestFactorial:
     def test_every_arm_keeps_its_own_verdict_beside_the_averaged_effect(
         self, bundle: Bundle
     ) -> None:
-        """Seven combinations against the baseline, one of them the sentinel's."""
+        """Seven combinations against the baseline, one of them the control's."""
         assert len(by_name(bundle, "change")) == 8
         assert set(by_name(bundle, "main")) == {"hint", "cache", "padding"}
 
@@ -94,19 +95,37 @@ class TestFactorial:
         assert differences(bundle) == []
 
 
-class TestSentinel:
+class TestControl:
     """An arm equal to the baseline, that nobody should be able to tell from it."""
 
     def test_four_arms_bring_one(self, read_study) -> None:
         """Three do not, unless asked; and it can be forbidden."""
         names = lambda text: [a.name for a in arms(read_study(text))]  # noqa: E731
-        assert SENTINEL not in names(STUDY)
-        assert SENTINEL in names(three("one-at-a-time"))
-        assert SENTINEL not in names(three("one-at-a-time", "sentinel = false"))
-        asked = STUDY.replace("[design]", "[design]\nsentinel = true")
-        assert SENTINEL in names(asked)
+        assert CONTROL not in names(STUDY)
+        assert CONTROL in names(three("one-at-a-time"))
+        assert CONTROL not in names(three("one-at-a-time", "control = false"))
+        asked = STUDY.replace("[design]", "[design]\ncontrol = true")
+        assert CONTROL in names(asked)
+        assert arms(read_study(asked.replace("control =", "sentinel ="))) == arms(read_study(asked))
 
-    def test_a_sentinel_that_is_told_apart_makes_every_verdict_invalid(
+    def test_a_bundle_made_under_its_former_name_goes_on_and_verifies(
+        self, tmp_path: Path, fake: FakeTarget, read_study, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As the self-check that it is."""
+        study, options = read_study(three("one-at-a-time")), {"targets": {"engine": fake}}
+        clocks = fake.clock.clocks()
+        with monkeypatch.context() as before:
+            before.setattr("assay.study.designs.CONTROL", "sentinel")
+            bundle = prepare(
+                study, tmp_path / "b", FACTS, base=Path("."), seed=7, clocks=clocks, **options
+            )
+        assert "sentinel" in [arm.name for arm in bundle.plan.arms]
+        verdicts = run(bundle, clocks=clocks, **options)
+        assert differences(bundle) == []
+        (row,) = [r for r in verdicts.verdicts if r.arm == "sentinel" and r.strength == "confirmed"]
+        assert label(row) == "sentinel (self-check)"
+
+    def test_a_control_that_differs_makes_every_verdict_invalid(
         self, tmp_path: Path, fake: FakeTarget, read_study
     ) -> None:
         """The harness makes the difference, so no word of it can be believed."""
@@ -119,7 +138,7 @@ class TestSentinel:
                     order.append(step.arm)
 
         def biased(number: int, measured: Measured) -> Measured:
-            better = 1.05 if order[-1] == SENTINEL else 1.0
+            better = 1.05 if order[-1] == CONTROL else 1.0
             metrics = dict(measured.metrics)
             return replace(
                 measured, metrics={**metrics, "throughput": metrics["throughput"] * better}
@@ -140,7 +159,7 @@ class TestSentinel:
     ) -> None:
         """It ends with the last arm that is asked about, decided or not."""
         bundle = run_fake(tmp_path / "b", fake, read_study(three("one-at-a-time")))
-        asked = [r for r in by_name(bundle, "change").values() if r.arm != SENTINEL]
+        asked = [r for r in by_name(bundle, "change").values() if r.arm != CONTROL]
         assert bundle.verdicts().blocks == max(r.blocks for r in asked)
 
 
@@ -166,11 +185,11 @@ class TestScreen:
         verdicts = bundle.verdicts()
         shortlist = verdicts.screen.shortlist
         changes = by_name(bundle, "change")
-        assert set(changes) - {SENTINEL} == set(shortlist)
+        assert set(changes) - {CONTROL} == set(shortlist)
         assert changes["cache"].word == "helps"
         assert changes["cache"].strength == "confirmed"
         later = {r.arm for r in bundle.runs() if r.block >= 4}
-        assert later == {*shortlist, "baseline", SENTINEL}
+        assert later == {*shortlist, "baseline", CONTROL}
         assert all(r.blocks <= verdicts.blocks - 4 for r in changes.values())
 
     def test_the_best_one_is_compared_with_its_neighbours(self, bundle: Bundle) -> None:

@@ -389,7 +389,7 @@ on = 128
 def test_arms_that_are_not_measured_first_or_are_the_baselines_twin_are_left_out(
     slow: FakeTarget, read_study
 ) -> None:
-    """The sentinel; and of a screen all but the cells that it runs."""
+    """The control; and of a screen all but the cells that it runs."""
     text = AUTO.replace("[design]", PADDING)
     listed = look(read_study(text), slow).cases[0].arms
     assert [a.arm for a in listed] == ["baseline", "hint", "cache", "padding"]

@@ -172,7 +172,7 @@ def test_one_doubt_about_many_contrasts_is_one_sentence(
     tmp_path: Path, fake: FakeTarget, read_study
 ) -> None:
     """The first in full, the others by name."""
-    text = STUDY.replace("[design]", "[design]\nsentinel = true")
+    text = STUDY.replace("[design]", "[design]\ncontrol = true")
     fake.noise = 0.0
     bundle = run_fake(tmp_path / "b", fake, read_study(text, measure__also="[]"))
     coarse = [w for w in bundle.verdicts().warnings if "rounded too coarsely" in w]

@@ -100,8 +100,8 @@ def test_the_command_prints_a_table_and_exits_1(tmp_path: Path) -> None:
     listed = json.loads(run("audit", "mariadb-arm", "--json").stdout)
     TypeAdapter(list[AuditedRow]).validate_json(json.dumps(listed), strict=True)
     assert all(sorted(row) == KEYS for row in listed)
-    doubtful = json.loads(run("audit", "--doubtful", "--json").stdout)
-    assert {row["result"] for row in doubtful} == {"does not follow", "wrong kind"}
+    contradicted = json.loads(run("audit", "--contradicted", "--json").stdout)
+    assert {row["result"] for row in contradicted} == {"does not follow", "wrong kind"}
     fine = tmp_path / "fine.toml"
     fine.write_text(
         'title = "t"\nsource = "s"\n[value]\na = { is = "2 s" }\n'

@@ -111,7 +111,7 @@ def test_predictions_stand_in_the_plan_and_are_recomputed(finished: Bundle) -> N
 
 def test_an_arm_of_two_changes_has_no_prediction(tmp_path, fake, read_study) -> None:
     """It would not say which was right; single cells and averaged effects have theirs."""
-    text = STUDY.replace('kind = "one-at-a-time"', 'kind = "factorial"\nsentinel = false')
+    text = STUDY.replace('kind = "one-at-a-time"', 'kind = "factorial"\ncontrol = false')
     bundle = run_fake(tmp_path / "b", fake, read_study(text))
     rows = [r for r in bundle.verdicts().verdicts if r.contrast.kind == "prediction"]
     assert {r.arm for r in rows} == {"hint", "cache", ""}
@@ -137,7 +137,7 @@ def test_a_prediction_is_no_rung(tmp_path, fake, read_study) -> None:
     fake.effect = lambda settings, _: 1.3 ** sum(settings[k] == v for k, v in both.items())
     text = PREDICTING.replace("{predicts}", '{ throughput = "up" }')
     text = text.replace(
-        'kind = "one-at-a-time"', 'kind = "ladder"\norder = ["cache", "hint"]\nsentinel = false'
+        'kind = "one-at-a-time"', 'kind = "ladder"\norder = ["cache", "hint"]\ncontrol = false'
     )
     bundle = run_fake(tmp_path / "b", fake, read_study(text))
     (row,) = (r for r in predicted(bundle, "cache").values() if r.metric == "throughput")

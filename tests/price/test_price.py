@@ -47,8 +47,8 @@ def test_the_money_of_the_mariadb_slides_by_calculation() -> None:
     assert found.per_core.value == pytest.approx(96137 / 64 / (39596 / 28) - 1)
     assert found.per_ghz is not None
     assert found.per_ghz.value == pytest.approx(96137 / 64 / 2.6 / (39596 / 28 / 3.0) - 1)
-    assert any("one price" in doubt for doubt in found.doubts)
-    assert any("unequal CPUs: 64 and 28" in doubt for doubt in found.doubts)
+    assert any("one price" in warning for warning in found.warnings)
+    assert any("unequal CPUs: 64 and 28" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_periods_are_brought_to_one_hour() -> None:
     yearly = replace(ARM, price=1200.0, period="year")
     found = assay.worth(Ratio(1.0), yearly, replace(ARM, machine="b"))
     assert found.gain.value == pytest.approx(0)
-    assert any("priced by the year" in doubt for doubt in found.doubts)
+    assert any("priced by the year" in warning for warning in found.warnings)
     hourly = replace(ARM, price=0.1, period="hour")
     assert hourly.per_hour == pytest.approx(replace(ARM, price=73.0).per_hour)
 
 
 @pytest.mark.parametrize(
-    ("change", "doubt"),
+    ("change", "warning"),
     [
         ({"date": None}, "no date"),
         ({"date": "2020-01-01"}, "different dates: 2020-01-01 and 2026-01-01"),
@@ -122,11 +122,11 @@ def test_periods_are_brought_to_one_hour() -> None:
         ({"price": 150.0}, "one price"),
     ],
 )
-def test_what_is_missing_or_unequal_is_told(change: dict, doubt: str) -> None:
-    """A doubt for each."""
+def test_what_is_missing_or_unequal_is_told(change: dict, warning: str) -> None:
+    """A warning for each."""
     found = assay.worth(Ratio(1.0), replace(ARM, **change), X86)
-    assert any(doubt in said for said in found.doubts), found.doubts
-    assert not any(doubt in said for said in assay.worth(Ratio(1.0), ARM, X86).doubts)
+    assert any(warning in said for said in found.warnings), found.warnings
+    assert not any(warning in said for said in assay.worth(Ratio(1.0), ARM, X86).warnings)
 
 
 def test_two_currencies_are_refused() -> None:
@@ -222,14 +222,14 @@ def test_a_latency_has_no_price(tmp_path: Path, fake: FakeTarget, read_study) ->
 
 
 def test_two_bundles_are_compared_by_their_runs(tmp_path: Path, read_study) -> None:
-    """The second host is 20 % slower; the interval holds that, and the doubt is told."""
+    """The second host is 20 % slower; the interval holds that, and a warning is given."""
     fast, slow = FakeTarget(), FakeTarget(effect=lambda settings, env: 1 / 1.2)
     one = run_fake(tmp_path / "a", fast, read_study(), seed=1)
     two = run_fake(tmp_path / "b", slow, read_study(), seed=2)
     found = of_bundles(one, two)
     assert found.ratio.low < 1.2 < found.ratio.high
     assert found.ratio.high / found.ratio.low < 1.05
-    assert "not run in the same random blocks" in found.doubts[0]
+    assert "not run in the same random blocks" in found.warnings[0]
 
 
 def test_two_bundles_are_compared_by_the_runs_of_their_verdicts(tmp_path: Path, read_study) -> None:
@@ -311,7 +311,7 @@ def test_the_interval_of_two_bundles_holds_the_truth_as_often_as_is_said() -> No
     assert 0.935 <= held / 2000 <= 0.965
 
 
-def test_the_command_prints_figures_and_doubts(finished) -> None:
+def test_the_command_prints_figures_and_warnings(finished) -> None:
     """As lines, and as JSON."""
     options = ("--machine", "huawei-kunpeng-16", "--against", "huawei-xeon-16", "--arm", "cache")
     command = ["price", str(finished.folder), *options]

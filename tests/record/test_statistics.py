@@ -45,7 +45,8 @@ def test_a_plan_records_the_version_and_every_constant(finished: Bundle) -> None
 
 
 def test_a_bundle_made_before_plans_recorded_them_verifies(old: Bundle) -> None:
-    """Its statistics are version 1."""
+    """Its statistics are version 1, and its A/A control has its former name."""
+    assert "sentinel" in [arm.name for arm in old.plan.arms]
     assert old.plan.statistics is None
     assert old.plan.constants == STANDARD
     assert differences(old) == []

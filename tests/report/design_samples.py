@@ -1,5 +1,5 @@
 """Bundles of the designs that answer more than one contrast: screens, races, scaling, extensions,
-rare slow runs, and a harness that tells its own sentinel apart."""
+rare slow runs, and a harness whose own control differs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, made, scaled
 
 from assay.bench import Silent
-from assay.plan import SENTINEL
+from assay.plan import CONTROL
 from assay.record import Bundle
 from assay.targets import Measured
 from fakes import FACTS, FakeTarget
@@ -99,7 +99,7 @@ class Rarely:
 
 
 class Tells(Silent):
-    """Makes the sentinel's runs 6 % faster: a harness that makes differences of its own."""
+    """Makes the control's runs 6 % faster: a harness that makes differences of its own."""
 
     def __init__(self, fake: FakeTarget) -> None:
         self.arm = ""
@@ -110,7 +110,7 @@ class Tells(Silent):
         self.arm = step.arm
 
     def biased(self, measured: Measured) -> Measured:
-        return scaled(measured, 1.06) if self.arm == SENTINEL else measured
+        return scaled(measured, 1.06) if self.arm == CONTROL else measured
 
 
 def scaling(levels: str, *factors: str, compare: str = "") -> str:

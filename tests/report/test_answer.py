@@ -118,9 +118,9 @@ def test_a_verdict_that_is_not_robust_is_called_so(samples: Made) -> None:
     """What the ruling says against its own word reaches the answer."""
     bundle = samples.bundle("plain")
     reasons = [Reason.of(Code.ABOVE_ZERO), Reason.of(Code.NOT_ROBUST, word="undecided")]
-    doubted = changed(bundle.verdicts(), "cache", reasons=reasons)
+    warned = changed(bundle.verdicts(), "cache", reasons=reasons)
     assert "The verdict on cache is not robust: the mean-based interval says undecided." in answer(
-        bundle.plan, doubted
+        bundle.plan, warned
     )
 
 

@@ -29,7 +29,7 @@ def test_a_verdict_row_is_complete(samples: Made) -> None:
     (group,) = view(samples.bundle("plain")).verdicts.groups
     changes, check = group.sections
     assert [r.label for r in changes.rows] == ["hint", "cache", "padding"]
-    assert [r.label for r in check.rows] == ["sentinel"]
+    assert [r.label for r in check.rows] == ["aa-control"]
     row = next(r for r in changes.rows if r.label == "hint")
     assert row.against == "baseline"
     assert row.word == "hurts"
@@ -67,7 +67,7 @@ def test_the_axis_of_effects_holds_all_there_is_to_see(samples: Made) -> None:
 def test_leads_are_apart_and_as_measured(samples: Made) -> None:
     """A change that helps lowers the cost of an operation; nothing of it is a verdict."""
     said = view(samples.bundle("plain"))
-    leads, shown_once = said.metrics.leads.stand_out, ["hint", "cache", "padding", "sentinel"]
+    leads, shown_once = said.metrics.leads.stand_out, ["hint", "cache", "padding", "aa-control"]
     cost = next(r for r in leads if (r.label, r.metric) == ("cache", "cpu_per_operation"))
     assert cost.estimate.startswith("-2")
     assert cost.reading == "suggests better"
@@ -93,7 +93,7 @@ def test_medians_are_of_the_runs_that_count(samples: Made) -> None:
     (group,) = view(samples.bundle("plain")).metrics.medians
     assert group.metrics[:2] == ["throughput", "latency_p99"]
     cells = {r.arm: r.cells for r in group.rows}
-    assert cells["cache"][0] == "1.3 Mop/s"
+    assert cells["cache"][0] == "1.31 Mop/s"
     assert cells["cache"][3] == "0 %"
 
 

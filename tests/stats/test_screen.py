@@ -117,7 +117,7 @@ def test_a_run_that_is_missing_costs_that_run_and_not_its_block():
     table = blocks(SERVER_ABC, 4, 0.02, 2)
     del table[0]["A+B"], table[2]["base"], table[2]["C"]
     agree(cells("ABC"), table)
-    watched = [{**row, "sentinel": 9.0} for row in table]
+    watched = [{**row, "aa-control": 9.0} for row in table]
     assert screen(cells("ABC"), watched) == screen(cells("ABC"), table)
     assert screen(cells("ABC"), table).sentence.endswith("3 of 32 runs are missing")
 

@@ -27,7 +27,7 @@ def test_one_at_a_time_runs_each_change_alone(read_study) -> None:
 def test_a_factorial_runs_every_combination(read_study) -> None:
     """All levels of all factors."""
     study = read_study(with_design('kind = "factorial"'))
-    assert sorted(names(study)) == ["baseline", "cache", "hint", "hint+cache", "sentinel"]
+    assert sorted(names(study)) == ["aa-control", "baseline", "cache", "hint", "hint+cache"]
 
 
 def test_a_ladder_climbs_in_the_order_given(read_study) -> None:

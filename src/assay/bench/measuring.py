@@ -22,7 +22,7 @@ from assay.bench.slices import live_side_by_side
 from assay.core.errors import AssayError
 from assay.core.interrupt import stop_if_asked
 from assay.linux.memory import available_bytes
-from assay.plan import SENTINEL, MeasuredNoise, Measuring, PlannedMeasuring
+from assay.plan import CONTROLS, MeasuredNoise, Measuring, PlannedMeasuring
 from assay.plan.measuring import PILOTED_EFFECT
 from assay.reasons import Code, Reason
 from assay.record import RunRecord, Step
@@ -128,7 +128,7 @@ class _Comparison:
         self.folder, self.seed, self.watcher = folder, seed, watcher
         self.journal = CommandJournal(folder / "journal.jsonl", undo_commands(study))
         self.case = study.cases[0]
-        self.arms = [a for a in arms(study) if a.name != SENTINEL][:2]
+        self.arms = [a for a in arms(study) if a.name not in CONTROLS][:2]
         self.tried: dict[Measuring, _Tried] = {"runs": _Tried(), "slices": _Tried()}
         self.allowance_s = SHARE * study.budget_s
         self.number = 0

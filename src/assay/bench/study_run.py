@@ -28,8 +28,9 @@ from assay.core.errors import BundleError, InputError, MissingError, VoidError
 from assay.core.interrupt import stop_if_asked
 from assay.counters import asked
 from assay.host.transaction import HostTree
+from assay.plan import CONTROL, CONTROLS, Plan
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
-from assay.study import Absent, Study, arms, make_plan, read
+from assay.study import Absent, Arm, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target
 from assay.verdict.rows import Verdicts
 
@@ -130,7 +131,7 @@ class _Runner:
         self.host = host
         self.plan = bundle.plan
         self.study = _study_of(bundle, targets)
-        self.arms = {a.name: a for a in arms(self.study)}
+        self.arms = {a.name: a for a in _arms(self.study, self.plan)}
         known = undo_commands(self.study)
         self.journal = CommandJournal(bundle.folder / "journal.jsonl", known)
         self.replay = replayed(bundle)
@@ -227,6 +228,12 @@ class _Runner:
         )
 
 
+def _arms(study: Study, plan: Plan) -> list[Arm]:
+    """The arms of a study, its control under the name that the plan has for it."""
+    known = next((a.name for a in plan.arms if a.name in CONTROLS), CONTROL)
+    return [replace(a, name=known) if a.name == CONTROL else a for a in arms(study)]
+
+
 def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
     """The study of a bundle as it was planned; BundleError if it no longer gives those arms."""
     plan = bundle.plan
@@ -235,7 +242,7 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
     for absent in plan.absent:
         if absent.factor in study.factors:
             study = study.without(Absent(absent.factor, absent.level, absent.why))
-    made = [(a.name, dict(a.levels)) for a in arms(study)]
+    made = [(a.name, dict(a.levels)) for a in _arms(study, plan)]
     if made != [(a.name, a.levels) for a in plan.arms]:
         raise BundleError(
             f"{bundle.folder}: this version of Assay makes other arms of its study",

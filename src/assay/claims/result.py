@@ -55,7 +55,7 @@ class Audited:
     design: str = ""
 
     @property
-    def is_doubtful(self) -> bool:
+    def is_contradicted(self) -> bool:
         """Whether the evidence contradicts it."""
         return self.result in (Result.NOT, Result.WRONG_KIND)
 

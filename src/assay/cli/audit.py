@@ -17,8 +17,8 @@ def command(
     claims: list[str] = typer.Argument(
         None, help="Claim files, folders of them, or shipped names; all that ship by default."
     ),
-    doubtful: bool = typer.Option(
-        False, "--doubtful", help="Show only what does not follow or is of the wrong kind."
+    contradicted: bool = typer.Option(
+        False, "--contradicted", help="Show only what does not follow or is of the wrong kind."
     ),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
@@ -28,11 +28,11 @@ def command(
     """
     rows = audit(claims or ())
     if json:
-        tell_json([row.row() for row in rows if row.is_doubtful or not doubtful])
+        tell_json([row.row() for row in rows if row.is_contradicted or not contradicted])
     else:
-        tell_tables(audit_tables(rows, doubtful=doubtful))
+        tell_tables(audit_tables(rows, contradicted=contradicted))
         tell([Line(counted(rows), "bold")])
-    return ExitCode.NO if any(row.is_doubtful for row in rows) else None
+    return ExitCode.NO if any(row.is_contradicted for row in rows) else None
 
 
 def register(app: typer.Typer) -> None:

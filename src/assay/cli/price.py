@@ -45,7 +45,7 @@ def command(
         found = of_bundles(opened, Bundle.open(other), arm, case)
     else:
         found = of_arms(opened, arm, case)
-    answer = worth(found.ratio, first, second, found.doubts)
+    answer = worth(found.ratio, first, second, found.warnings)
     if json:
         tell_json(answer.model(found.title))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.stats.signed_rank import SignedRank
 from assay.verdict.observations import Block
 from assay.verdict.rows import SUITE, Bounded, Row, Verdicts
@@ -48,7 +48,7 @@ def comparisons(plan: Plan, blocks: Sequence[Block], verdicts: Verdicts) -> Iter
         whole = row.metric == plan.primary and row.contrast.kind in ("change", "step")
         if not whole or row.strength != "confirmed" or row.case == SUITE:
             continue
-        if row.arm in ("", SENTINEL) or against not in levels:
+        if row.arm in ("", *CONTROLS) or against not in levels:
             continue
         mine, other = levels[row.arm], levels[against]
         pairs = tuple(

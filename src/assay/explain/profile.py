@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from assay.plan import SENTINEL
+from assay.plan import CONTROLS
 from assay.record import Bundle, RunProfile, RunRecord, counting
 from assay.stats.secondary import FALSE_DISCOVERY_RATE, benjamini_hochberg
 from assay.stats.signed_rank import SignedRank
@@ -152,7 +152,7 @@ def compared(verdicts: Verdicts, arms: Iterable[str]) -> list[tuple[str, str, st
     rows = [
         (row.case, row.arm, row.contrast.against)
         for row in verdicts.verdicts
-        if row.arm in known - {SENTINEL} and row.contrast.against in known
+        if row.arm in known - CONTROLS and row.contrast.against in known
     ]
     return list(dict.fromkeys(rows))
 

@@ -1,7 +1,7 @@
 """The plan: frozen data that fix a study before its first run (`plan.json`)."""
 
 from assay.plan.measuring import LEAST_ROUNDS, MeasuredNoise, Measuring, PlannedMeasuring
-from assay.plan.names import BASELINE, SENTINEL
+from assay.plan.names import BASELINE, CONTROL, CONTROLS
 from assay.plan.phases import PlannedPoint, PlannedScaling, PlannedScreen
 from assay.plan.pilot import PilotedArm, PilotedCase, PlannedPilot
 from assay.plan.plan import (
@@ -19,8 +19,9 @@ from assay.plan.plan import (
 
 __all__ = [
     "BASELINE",
+    "CONTROL",
+    "CONTROLS",
     "LEAST_ROUNDS",
-    "SENTINEL",
     "MeasuredNoise",
     "Measuring",
     "PilotedArm",

@@ -72,7 +72,7 @@ class Worth:
     work_b: float | None
     per_price_a: float | None
     per_price_b: float | None
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def model(self, of: str) -> dict[str, Any]:
         """As `assay price --json` prints it: a Priced. `of` says what the ratio is of."""
@@ -89,11 +89,11 @@ class Priced(Worth):
 
 
 def worth(
-    ratio: Ratio | tuple[float, float], a: Price, b: Price, doubts: tuple[str, ...] = ()
+    ratio: Ratio | tuple[float, float], a: Price, b: Price, warnings: tuple[str, ...] = ()
 ) -> Worth:
     """Machine `a` against `b`, from a ratio of throughputs or two throughputs.
 
-    InputError where the prices are in two currencies. `doubts` are the caller's, which stand
+    InputError where the prices are in two currencies. `warnings` are the caller's, which stand
     before those about the prices.
     """
     work_a, work_b = ratio if isinstance(ratio, tuple) else (None, None)
@@ -127,7 +127,7 @@ def worth(
         work_b=work_b,
         per_price_a=work_a / a.price if work_a else None,
         per_price_b=work_b / b.price if work_b else None,
-        doubts=(*doubts, *price_doubts(a, b)),
+        warnings=(*warnings, *price_warnings(a, b)),
     )
 
 
@@ -142,7 +142,7 @@ def _mapped(ratio: Ratio, rising: Callable[[float], float]) -> Bounds:
     return Bounds(rising(ratio.value), low, high)
 
 
-def price_doubts(a: Price, b: Price) -> tuple[str, ...]:
+def price_warnings(a: Price, b: Price) -> tuple[str, ...]:
     """What makes two prices hard to compare."""
     if a == b:
         return ()

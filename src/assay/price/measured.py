@@ -15,7 +15,7 @@ from statistics import fmean, variance
 from assay.core.errors import InputError
 from assay.core.metrics import metric
 from assay.core.parameters import nearest
-from assay.plan import SENTINEL
+from assay.plan import CONTROLS
 from assay.price.gain import Ratio
 from assay.record import Bundle, counted_runs
 from assay.verdict.rows import SUITE, Row
@@ -32,7 +32,7 @@ class MeasuredRatio:
 
     ratio: Ratio
     title: str
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def of_arms(bundle: Bundle, arm: str | None = None, case: str | None = None) -> MeasuredRatio:
@@ -83,7 +83,7 @@ def _require_work(primary: str) -> None:
 def _is_whole(row: Row, primary: str) -> bool:
     return (
         row.metric == primary
-        and row.arm not in ("", SENTINEL)
+        and row.arm not in ("", *CONTROLS)
         and row.estimate is not None
         and row.contrast.kind in ("change", "step")
     )
@@ -93,13 +93,13 @@ def _of_row(row: Row, primary: str) -> MeasuredRatio:
     assert row.estimate is not None, "rows without an estimate were left out"
     low, high = (None if v is None else 1 + v for v in (row.low, row.high))
     ratio = Ratio(1 + row.estimate, low, high)
-    doubts = []
+    warnings = []
     if row.word in ("undecided", "invalid"):
-        doubts.append(f"the verdict is {row.word}: {row.reason}")
+        warnings.append(f"the verdict is {row.word}: {row.reason}")
     if row.strength != "confirmed":
-        doubts.append(f"the verdict only {row.strength}")
+        warnings.append(f"the verdict only {row.strength}")
     title = f"{row.arm} against {row.contrast.against}, {primary}, {row.blocks} blocks"
-    return MeasuredRatio(ratio, title, tuple(doubts))
+    return MeasuredRatio(ratio, title, tuple(warnings))
 
 
 def of_bundles(
@@ -115,18 +115,18 @@ def of_bundles(
         )
     (primary,) = primaries
     _require_work(primary)
-    doubts = [
+    warnings = [
         "the machines were not run in the same random blocks: what else differed between "
         "the two studies is in the ratio"
     ]
     if a.plan.study_sha256 != b.plan.study_sha256:
-        doubts.append("the two studies are not the same text")
+        warnings.append("the two studies are not the same text")
     cases = _cases(a, b, case)
     logs = [_logs(bundle, cases, arm, primary) for bundle in (a, b)]
     first, second = (sum(map(len, of_case)) for of_case in logs)
     of = "" if len(cases) == 1 else f", mean of the logs of {len(cases)} cases"
     title = f"{arm or a.plan.baseline} of both, {primary}, {first} and {second} runs{of}"
-    return MeasuredRatio(welch(logs[0], logs[1]), title, tuple(doubts))
+    return MeasuredRatio(welch(logs[0], logs[1]), title, tuple(warnings))
 
 
 def _cases(a: Bundle, b: Bundle, case: str | None) -> list[str]:

@@ -9,7 +9,7 @@ screen          every legal combination; which of them are run is the plan's (`p
 race            the arms the file lists, or else every legal combination
 scaling         the levels of one numeric factor, for each level of another where one is compared
 
-A study of four arms or more also runs a sentinel: the baseline under another name.
+A study of four arms or more also runs an A/A control: the baseline under another name.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
-from assay.plan.names import BASELINE, SENTINEL
+from assay.plan.names import BASELINE, CONTROL
 from assay.study.model import Arm, DesignKind, Factor, Study
 
-SENTINEL_FROM = 4
-"""Arms from which on a study watches itself with a sentinel, unless it says otherwise."""
+CONTROL_FROM = 4
+"""Arms from which on a study watches itself with a control, unless it says otherwise."""
 
 
 def arms(study: Study) -> tuple[Arm, ...]:
     """The study's arms, baseline first; those that break a factor's `requires` left out."""
     legal = [a for a in _DESIGNS[study.design](study) if not unmet(study, a)]
-    if _wants_sentinel(study, legal):
-        legal.append(Arm(SENTINEL, _all_off(study), placebo=True))
+    if _wants_control(study, legal):
+        legal.append(Arm(CONTROL, _all_off(study), placebo=True))
     return tuple(legal)
 
 
-def _wants_sentinel(study: Study, legal: list[Arm]) -> bool:
-    if study.sentinel is not None:
-        return study.sentinel
+def _wants_control(study: Study, legal: list[Arm]) -> bool:
+    if study.control is not None:
+        return study.control
     placebo = any(a.placebo for a in legal)
-    return study.design != "scaling" and len(legal) >= SENTINEL_FROM and not placebo
+    return study.design != "scaling" and len(legal) >= CONTROL_FROM and not placebo
 
 
 def unmet(study: Study, arm: Arm) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from assay.core.document import Document, Path
 from assay.core.errors import Problem, StudyError
@@ -98,7 +98,8 @@ class DesignSection(StudyTable):
     compare: str | None = None
     size: Annotated[int, Field(ge=4, le=256)] | None = None
     blocks: Annotated[int, Field(ge=3, le=60)] | None = None
-    sentinel: bool | None = None
+    control: bool | None = Field(None, validation_alias=AliasChoices("control", "sentinel"))
+    """By its second name in studies of bundles made before it had the first."""
 
 
 class DecideSection(StudyTable):

@@ -101,7 +101,7 @@ class Study:
     """A checked study file. Times in seconds, percentages as fractions.
 
     `order`: the factors of a ladder; the one of a sweep; that of scaling, and then the one it
-    compares. `sentinel`: asked for, forbidden, or left to the design. `size`: cells of a screen;
+    compares. `control`: asked for, forbidden, or left to the design. `size`: cells of a screen;
     `blocks`: of a screen or of scaling; None where the design chooses. `auto`: which of warmup
     and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
     read beside each window. `profile`: whether the server is sampled over each window.
@@ -119,7 +119,7 @@ class Study:
     window_s: float
     design: DesignKind
     order: tuple[str, ...]
-    sentinel: bool | None
+    control: bool | None
     size: int | None
     blocks: int | None
     arms_listed: tuple[Arm, ...]

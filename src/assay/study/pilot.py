@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.plan.names import SENTINEL
+from assay.plan.names import CONTROLS
 from assay.study.designs import arms
 from assay.study.model import Arm, Case, Study
 from assay.study.phases import planned_screen
@@ -34,7 +34,7 @@ def piloted_arms(study: Study) -> list[Arm]:
     made = arms(study)
     screen = planned_screen(study, made)
     first = {made[0].name, *screen.cells} if screen else {a.name for a in made}
-    return [a for a in made if a.name in first and a.name != SENTINEL]
+    return [a for a in made if a.name in first and a.name not in CONTROLS]
 
 
 def pilot_cost_s(

@@ -136,7 +136,7 @@ class _StudyReader:
             window_s=_time_of(file.measure, "window"),
             design=file.design.kind,
             order=order,
-            sentinel=file.design.sentinel,
+            control=file.design.control,
             size=file.design.size,
             blocks=file.design.blocks,
             arms_listed=tuple(listed),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.core.document import Path
 from assay.core.metrics import COUNTED, GROUPS_OF
 from assay.counters import GROUPS, group_of
-from assay.plan import LEAST_ROUNDS, SENTINEL
+from assay.plan import CONTROLS, LEAST_ROUNDS
 from assay.reasons import Code, Reason
 from assay.study.file import DesignSection
 from assay.study.model import Factor, Study
@@ -92,9 +92,10 @@ def unshared(study: Study) -> Iterator[tuple[Path, Reason]]:
 
 
 def _reserved(study: Study) -> Iterator[Mistake]:
-    if SENTINEL in study.factors or SENTINEL in [a.name for a in study.arms_listed]:
-        message = f"{SENTINEL!r} is the name of the arm that watches a study"
-        yield ("factor" if SENTINEL in study.factors else "arm",), message, "rename yours"
+    listed = {arm.name for arm in study.arms_listed}
+    for name in sorted(CONTROLS & (listed | study.factors.keys())):
+        message = f"{name!r} is the name of the A/A control, the arm that watches a study"
+        yield ("factor" if name in study.factors else "arm",), message, "rename yours"
 
 
 def _screen(study: Study) -> Iterator[Mistake]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.reasons import Code, Reason, worded
 from assay.stats import boundary
 from assay.stats.contrast import Contrast, series
@@ -39,7 +39,7 @@ class Ruling:
     size       known from block 8 on; `block_s` is what one of those blocks took, in seconds
     undecided  whether an extension could still decide something
     offset     blocks of a screen, before those that `size` counts
-    told_apart what is wrong with a study whose sentinel has a difference, or empty
+    told_apart what is wrong with a study whose control differs from its baseline, or empty
     """
 
     rows: list[Row]
@@ -99,7 +99,7 @@ def confirm(task: Task) -> Ruling:
     settled_ = {key: _settle(task, key, found, race=race) for key, found in judged.items()}
     finals = {key: found.final for key, found in settled_.items()}
     differs = _control_differs(settled_)
-    asked = [key for key in finals if key[1] != SENTINEL]
+    asked = [key for key in finals if key[1] not in CONTROLS]
     racing = race is not None and field_ is not None and not field_.over()
     decided = all(finals[key] for key in asked) and not racing
     finished = bool(task.stopped or differs) or decided
@@ -229,7 +229,7 @@ def _row(task: Task, key: Key, judgement: Judgement, settled_: _Settled, ended: 
     contrast, word, reasons = task.contrast(key), settled_.word, settled_.reasons
     if ended.differs is not None:
         word, reasons = Word.INVALID, (ended.differs, *reasons)
-    elif ended.finished and contrast.of == SENTINEL and word is Word.UNDECIDED:
+    elif ended.finished and contrast.of in CONTROLS and word is Word.UNDECIDED:
         reasons = (Reason.of(Code.CONTROL_ALIKE), *reasons)
     efforts = {a.name: a.effort for a in task.plan.arms}
     return Row(
@@ -267,7 +267,7 @@ def _secondary(task: Task) -> list[Row]:
         f"{name}/{key[0]}/{key[1]}": (name, key, values)
         for name in task.plan.also
         for key, values in _all_series(task, name).items()
-        if values and key[1] != SENTINEL
+        if values and key[1] not in CONTROLS
     }
     suggestions = suggest({k: v for k, (_, _, v) in named.items()}, task.rule)
     return [verdict_row(task, named[k][1], found, named[k][0]) for k, found in suggestions.items()]
@@ -276,7 +276,7 @@ def _secondary(task: Task) -> list[Row]:
 def _control_differs(found: Mapping[Key, _Settled]) -> Reason | None:
     """What is wrong with a study whose control differs from the baseline it equals."""
     for (_, name), one in found.items():
-        if name == SENTINEL and one.word in (Word.HELPS, Word.HURTS):
+        if name in CONTROLS and one.word in (Word.HELPS, Word.HURTS):
             return Reason.of(Code.CONTROL_DIFFERS, word=str(one.word))
     return None
 
@@ -315,7 +315,7 @@ def _field(task: Task, size: Sizing) -> _Field:
     """
     plan = task.plan
     asked = {arm for contrast in task.contrasts for arm in contrast.arms}
-    arms = [a.name for a in plan.arms if a.name != SENTINEL and a.name in asked]
+    arms = [a.name for a in plan.arms if a.name not in CONTROLS and a.name in asked]
     table = suite_table(plan, task.blocks, plan.primary)
     done = min(len(task.blocks), size.blocks)
     if not _is_race(task):

@@ -7,7 +7,7 @@ factorial                          each cell against the baseline; per factor it
                                    at each of them; two-way interactions
 screen                             nothing, until its shortlist is known: `confirming`
 
-The sentinel is one of them. A factor of several levels is compared level by level with off.
+The A/A control is one of them. A factor of several levels is compared level by level with off.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.stats.contrast import (
     Cell,
     Contrast,
@@ -32,8 +32,8 @@ from assay.stats.contrast import (
 
 def family(plan: Plan) -> list[Contrast]:
     """The contrasts of a plan, in the order of its arms."""
-    names = [a.name for a in plan.arms if a.name != SENTINEL]
-    watch = [change(SENTINEL, plan.baseline)] if len(names) < len(plan.arms) else []
+    names = [a.name for a in plan.arms if a.name not in CONTROLS]
+    watch = [change(a.name, plan.baseline) for a in plan.arms if a.name in CONTROLS]
     if plan.design == "ladder":
         return [step(arm, previous) for previous, arm in itertools.pairwise(names)] + watch
     found = [change(arm, plan.baseline) for arm in names[1:]]
@@ -54,9 +54,7 @@ def confirming(plan: Plan, shortlist: Sequence[str]) -> list[Contrast]:
         for contrast in _possible(partial(simple_effect, factor, cells[best], cells)):
             if contrast.against in shortlist:
                 found.append(contrast)
-    if any(a.name == SENTINEL for a in plan.arms):
-        found.append(change(SENTINEL, plan.baseline))
-    return found
+    return found + [change(a.name, plan.baseline) for a in plan.arms if a.name in CONTROLS]
 
 
 def cells_of(plan: Plan) -> dict[str, Cell]:

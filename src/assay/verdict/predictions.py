@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from assay.core.metrics import OF_LOCKS, metric
 from assay.core.terms import OPPOSITE, Direction
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.reasons import Code, Reason, worded
 from assay.stats.constants import STANDARD
 from assay.stats.contrast import Contrast, series
@@ -59,7 +59,7 @@ def _asked(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Asked]:
     levels = {a.name: a.levels for a in plan.arms}
     for case in plan.cases:
         for contrast in contrasts:
-            if contrast.kind not in ("change", "step", "main") or contrast.of == SENTINEL:
+            if contrast.kind not in ("change", "step", "main") or contrast.of in CONTROLS:
                 continue
             for name, way in _directions(plan, contrast, levels).items():
                 yield Asked(case.name, contrast, name, way)

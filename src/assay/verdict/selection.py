@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.stats.rule import Word
 from assay.stats.selection import BestSet, pareto, sweet_spot
 from assay.verdict.rows import SUITE, BeatenRow, BestRow, Row
@@ -43,6 +43,6 @@ def _against_baseline(plan: Plan, row: Row) -> bool:
         row.case == suite
         and row.metric == plan.primary
         and bool(row.arm)
-        and row.arm != SENTINEL
+        and row.arm not in CONTROLS
         and row.contrast.against == plan.baseline
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.reasons import Code, Reason
 from assay.stats import warnings
 from assay.stats.contrast import Contrast
@@ -89,7 +89,7 @@ def not_steady(
 
 def stability_rows(plan: Plan, blocks: Sequence[Block], arms: Collection[str]) -> list[Row]:
     """A row for each arm of which some run, or of the baseline, was far below the usual."""
-    names = [a.name for a in plan.arms if a.name in arms and a.name != SENTINEL]
+    names = [a.name for a in plan.arms if a.name in arms and a.name not in CONTROLS]
     efforts = {a.name: a.effort for a in plan.arms}
     rows = []
     for case in plan.cases:

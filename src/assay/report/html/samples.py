@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from assay.core.metrics import metric
 from assay.core.units import format_quantity
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.record import RunRecord, statuses
 from assay.report.words.sections import heading
 
@@ -209,7 +209,7 @@ def tally(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> list[TallyRow]:
         TallyRow(
             arm=a.name,
             levels=", ".join(f"{f} = {level}" for f, level in a.levels.items()),
-            role="self-check" if a.name == SENTINEL else "placebo" if a.placebo else "",
+            role="self-check" if a.name in CONTROLS else "placebo" if a.placebo else "",
             made=sum(n for (arm, _), n in counted.items() if arm == a.name),
             counts=counted[a.name, "counts"],
             aside=counted[a.name, "aside"],

@@ -18,11 +18,11 @@ STYLES = {
 }
 
 
-def audit_tables(rows: Sequence[Audited], *, doubtful: bool = False) -> list[Table]:
-    """One table for each claim; with `doubtful` only what the evidence contradicts."""
+def audit_tables(rows: Sequence[Audited], *, contradicted: bool = False) -> list[Table]:
+    """One table for each claim; with `contradicted` only what the evidence contradicts."""
     tables = []
     for group in by_claim(rows):
-        shown = [r for r in group if r.is_doubtful or not doubtful]
+        shown = [r for r in group if r.is_contradicted or not contradicted]
         if shown:
             tables.append(_table(group, shown))
     return tables

@@ -22,7 +22,7 @@ def worth_lines(title: str, found: Worth) -> Iterator[Line]:
         yield Line(_line("work per core", found.per_core, format_percent))
     if found.per_ghz:
         yield Line(_line("work per core and GHz", found.per_ghz, format_percent))
-    for text in found.doubts:
+    for text in found.warnings:
         yield Line(f"  warning: {text}", "yellow")
 
 

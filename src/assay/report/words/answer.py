@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from assay.core.metrics import metric
 from assay.core.units import format_percent, percent
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.reasons import Code
 from assay.report.words.best import standing
 from assay.report.words.scaling import compared, not_compared, wins
@@ -227,7 +227,7 @@ def _slow(rows: Sequence[Row], word: str) -> str:
 
 
 def _placebos(plan: Plan) -> set[str]:
-    return {a.name for a in plan.arms if a.placebo and a.name != SENTINEL}
+    return {a.name for a in plan.arms if a.placebo and a.name not in CONTROLS}
 
 
 def _placebo(row: Row) -> str:

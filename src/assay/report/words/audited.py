@@ -55,9 +55,9 @@ checked** where the evidence is not printed, mostly because a chart shows no num
 
 
 def recomputed_page(rows: Sequence[Audited]) -> str:
-    """The page of docs: counts, doubts, what the protocols could see, and every statement."""
-    doubtful = sum(r.is_doubtful for r in rows)
-    lines = [INTRODUCTION, f"{counted(rows)}. So {doubtful} are contradicted.", ""]
+    """The page of docs: counts, contradictions, what protocols could see, and every statement."""
+    contradicted = sum(r.is_contradicted for r in rows)
+    lines = [INTRODUCTION, f"{counted(rows)}. So {contradicted} are contradicted.", ""]
     lines += ["| source | statements | follow | do not follow | wrong kind | cannot be checked |"]
     lines += ["|---|---|---|---|---|---|"]
     order = (Result.FOLLOWS, Result.NOT, Result.WRONG_KIND, Result.UNCHECKED)
@@ -68,7 +68,7 @@ def recomputed_page(rows: Sequence[Audited]) -> str:
         )
     lines += ["", "## What is contradicted", "", "Does not follow, or is of the wrong kind."]
     for group in by_claim(rows):
-        lines += _page_table(group, [r for r in group if r.is_doubtful], "what the cells give")
+        lines += _page_table(group, [r for r in group if r.is_contradicted], "what the cells give")
     lines += ["", "## What the designs could have seen", "", DESIGNS, ""]
     for group in by_claim(rows):
         for design in dict.fromkeys(r.design for r in group if r.design):

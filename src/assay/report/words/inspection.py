@@ -26,8 +26,8 @@ def image_lines(image: Image) -> list[str]:
     counted = [f"{name} {count:,}" for name, count in image.counts.items() if count]
     lines = [", ".join(about), "  ".join(counted) or "nothing counted"]
     if any(image.unverified.values()):
-        doubtful = "  ".join(f"{n} {c:,}" for n, c in image.unverified.items() if c)
-        lines.append(f"outside known functions, perhaps data: {doubtful}")
+        unverified = "  ".join(f"{n} {c:,}" for n, c in image.unverified.items() if c)
+        lines.append(f"outside known functions, perhaps data: {unverified}")
     for kind, count in (image.facts.get("cut") or {}).items():
         lines.append(f"{count:,} places of the kind {kind}, of which not all are judged")
     return lines

@@ -43,7 +43,7 @@ _SECTIONS = {
         "Interactions: half of how much one effect changes when the other is on",
         "Above zero, the two bring more together than apart; below zero, less.",
     ),
-    "sentinel": (
+    "control": (
         "Self-check: an arm equal to the baseline",
         "Nothing should tell it from {baseline}. If something does, this harness makes "
         "differences of its own, and no verdict of the study is valid.",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from assay.core.metrics import metric
 from assay.core.units import format_percent
-from assay.plan import SENTINEL, Plan
+from assay.plan import CONTROLS, Plan
 from assay.reasons import Code
 from assay.verdict.rows import Row
 
@@ -34,8 +34,8 @@ def listed(names: Iterable[str], last_word: str = "and") -> str:
 
 
 def kind_of(row: Row) -> str:
-    """The kind of a row's contrast, "sentinel" for the A/A control."""
-    return "sentinel" if row.arm == SENTINEL else row.contrast.kind
+    """The kind of a row's contrast, "control" for the A/A control."""
+    return "control" if row.arm in CONTROLS else row.contrast.kind
 
 
 def codes(row: Row) -> list[Code]:
@@ -70,7 +70,7 @@ def label(row: Row) -> str:
         "main": " (main effect)",
         "interaction": " (interaction)",
         "stability": " (rare slow runs)",
-        "sentinel": " (self-check)",
+        "control": " (self-check)",
     }
     return short(row) + kinds.get(kind_of(row), "")
 
