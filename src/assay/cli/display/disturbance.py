@@ -17,7 +17,8 @@ def say_disturbance(console: Console, busy: Callable[[float], float] = busy_cpus
     found = busy(SAMPLE_S)
     if found > FOREIGN_CPUS:
         console.print(
-            f"this machine is disturbed: other work takes {found:.1f} CPUs; a run that it disturbs "
-            "is void, and waits for a quiet machine before it is made again",
+            f"this machine is disturbed: other work takes {found:.1f} CPUs; arms that take turns "
+            "share that, and decide later; a run of any other study is void, and made again on a "
+            "quieter machine",
             style="yellow",
         )
