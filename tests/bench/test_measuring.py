@@ -131,6 +131,9 @@ def test_what_speaks_against_turns_is_said_before_anything_runs() -> None:
     assert code(replace(study, window_s=0.06)) == Code.SHORT_WINDOW
     assert code(replace(study, counters=("vm",))) == Code.MACHINE_COUNTED
     assert code(replace(study, cases=(case,))) == Code.WRITES
+    repeating = AUTO.replace('"engine.spin_hint"\non = "pause"', '"engine.repeat_every"\non = 33')
+    assert repeating != AUTO
+    assert code(study_of(repeating)) == Code.WHOLE_RUNS
     assert code(replace(study, cases=(reads,))) is None
 
 

@@ -81,6 +81,7 @@ def number(
     signature: Signature = (),
     workloads: frozenset[str] = frozenset(),
     mechanism: str = "",
+    whole_runs: bool = False,
 ) -> Change:
     return Change(
         name,
@@ -97,6 +98,7 @@ def number(
         signature=signature,
         workloads=workloads,
         mechanism=mechanism,
+        whole_runs=whole_runs,
     )
 
 

@@ -192,7 +192,8 @@ class Change:
     values under which the change means anything, and `workloads` names those in
     which its part runs at all; empty is all of the target's. `written` makes a level of a text
     that names none, such as a list of CPUs; LevelError if it cannot. With `remakes_data` the
-    levels cannot share prepared data: a setting that they differ in shapes what is stored.
+    levels cannot share prepared data: a setting that they differ in shapes what is stored. With
+    `whole_runs` its witness counts operations that slices leave out, so arms run one by one.
     """
 
     name: str
@@ -213,6 +214,7 @@ class Change:
     mechanism: str = ""
     scope: Literal["named", "servers", "all"] = "named"
     remakes_data: bool = False
+    whole_runs: bool = False
 
     def fits(self, target: Kind) -> bool:
         """Whether it can be switched on a target."""

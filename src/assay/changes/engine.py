@@ -360,6 +360,7 @@ ENGINE_CHANGES = (
         effort="A",
         dose=Dose("repeats", "repeats per operation"),
         signature=rises("cpu_per_operation"),
+        whole_runs=True,
     ),
     part(
         "engine.plan",

@@ -46,6 +46,7 @@ class Code(enum.StrEnum):
     ATTACHED = "attached"
     NETWORK_SHARED = "network-shared"
     MACHINE_COUNTED = "machine-counted"
+    WHOLE_RUNS = "whole-runs"
     SHORT_WINDOW = "short-window"
     WRITES = "writes"
     TOGETHER_UNSUPPORTED = "together-unsupported"

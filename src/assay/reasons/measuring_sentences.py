@@ -32,6 +32,9 @@ MEASURING: dict[Code, Callable[..., str]] = {
     Code.MACHINE_COUNTED: lambda groups: (
         f"counters of the whole machine ({groups}) would count all arms that take turns"
     ),
+    Code.WHOLE_RUNS: lambda factor: (
+        f"the witness of {factor} counts operations that slices leave out"
+    ),
     Code.SHORT_WINDOW: lambda window_s, slices: (
         f"a window of {format_duration(window_s)} has fewer than {slices} slices"
     ),

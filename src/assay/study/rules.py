@@ -79,6 +79,8 @@ def unshared(study: Study) -> Iterator[tuple[Path, Reason]]:
         applied = [level.application for level in factor.levels.values()]
         if any(a.host or a.steer or a.commands for a in applied):
             yield ("factor", place, "change"), Reason.of(Code.MACHINE_CHANGES, factor=factor.name)
+        if factor.change.whole_runs:
+            yield ("factor", place, "change"), Reason.of(Code.WHOLE_RUNS, factor=factor.name)
     if any(case.settings.get("attach") for case in study.cases):
         yield ("measure", "design"), Reason.of(Code.ATTACHED)
     if study.network is not None:
