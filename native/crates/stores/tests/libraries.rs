@@ -194,6 +194,42 @@ fn threads_that_change_the_same_records_leave_them_whole() {
     }
 }
 
+/// Changes a record again and again while another session of `holder`, which adds records from
+/// `first` on, keeps the database locked for far longer than a connection's whole patience. How
+/// often a change was tried again after that.
+fn change_beside(store: &dyn Store, holder: &dyn Store, first: u64) -> Result<u64, StoreError> {
+    let values = &Values::new(1, SHAPE.field_bytes);
+    std::thread::scope(|scope| {
+        let adding = scope.spawn(move || {
+            let keys: Vec<u64> = (first..).take(100_000).map(fnv1a_64).collect();
+            holder.session().unwrap().load(&keys, SHAPE, values).unwrap();
+        });
+        let mut session = store.session().unwrap();
+        while !adding.is_finished() {
+            session.update(&KeyText::new(fnv1a_64(0)), 0, values.value(1))?;
+        }
+        let counters = session.counters();
+        Ok(counters.iter().find(|(name, _)| *name == "busy.retries").unwrap().1)
+    })
+}
+
+#[test]
+fn a_lock_that_a_sibling_keeps_is_waited_for_and_one_that_a_stranger_keeps_is_an_error() {
+    let patient = texts(&[("synchronous", "off")]);
+    let mut settings = patient.clone();
+    settings.insert("busy_timeout".to_owned(), "20".to_owned());
+    let (ours, theirs) = (Scratch::new().unwrap(), Scratch::new().unwrap());
+    let store = opened(Kind::Sqlite, ours.path(), Opening::Create, &settings).unwrap();
+    let values = Values::new(1, SHAPE.field_bytes);
+    store.session().unwrap().load(&[fnv1a_64(0)], SHAPE, &values).unwrap();
+    assert!(change_beside(&*store, &*store, 1).unwrap() > 3);
+    // The same file by another name belongs to a store that knows nothing of ours.
+    std::fs::hard_link(ours.path().join("store.db"), theirs.path().join("store.db")).unwrap();
+    let stranger = opened(Kind::Sqlite, theirs.path(), Opening::Existing, &patient).unwrap();
+    let message = change_beside(&*store, &*stranger, 200_000).unwrap_err().to_string();
+    assert!(message.contains("locked for 20 ms, 3 times in a row"), "{message}");
+}
+
 #[test]
 fn options_of_a_library_are_listed_and_may_all_be_given_back() {
     for (kind, names) in [

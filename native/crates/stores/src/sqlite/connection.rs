@@ -3,8 +3,8 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::api::{self, Api, Handle};
@@ -13,13 +13,32 @@ use crate::StoreError;
 /// How long a connection sleeps the first, second, ... time that it finds a lock taken, in ms: the
 /// delays of SQLite's own handler. The last is used from then on.
 const DELAYS_MS: [u64; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
-/// Statements that are tried again after the whole patience was in vain.
+/// How often a statement's whole patience may be in vain while no connection of the store gets through.
 const RETRIES: u32 = 3;
+
+/// The connections of one store. SQLite's locks are not fair: one connection may take them again and
+/// again while another sleeps, which is slow and no error.
+#[derive(Debug, Default)]
+pub struct Siblings(Mutex<Vec<Arc<Patience>>>);
+
+impl Siblings {
+    /// Statements that any of them has run.
+    fn done(&self) -> u64 {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().map(|one| one.done.load(Ordering::Relaxed)).sum()
+    }
+
+    fn join(&self, patience: &Arc<Patience>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(patience));
+    }
+}
 
 /// How a connection waits for locks, and how often it did.
 #[derive(Debug)]
 pub struct Patience {
     limit_ms: u64,
+    /// Statements that have run. Written by the connection's thread only.
+    done: AtomicU64,
     waits: AtomicU64,
     slept_ms: AtomicU64,
     retries: AtomicU64,
@@ -29,7 +48,12 @@ impl Patience {
     /// Waits at most so long in all for one lock.
     pub fn new(limit_ms: u64) -> Arc<Self> {
         let zero = AtomicU64::default;
-        Arc::new(Self { limit_ms, waits: zero(), slept_ms: zero(), retries: zero() })
+        let (done, waits, slept_ms, retries) = (zero(), zero(), zero(), zero());
+        Arc::new(Self { limit_ms, done, waits, slept_ms, retries })
+    }
+
+    fn got_through(&self) {
+        self.done.store(self.done.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Sleeps after `before` waits for the same lock; false when that was enough.
@@ -60,6 +84,7 @@ pub struct Connection {
     handle: Handle,
     /// At one address, for the handler.
     patience: Arc<Patience>,
+    siblings: Arc<Siblings>,
     folder: PathBuf,
 }
 
@@ -74,6 +99,7 @@ impl Connection {
         file: &Path,
         may_create: bool,
         patience_ms: u64,
+        siblings: &Arc<Siblings>,
     ) -> Result<Self, StoreError> {
         let name = CString::new(file.as_os_str().as_encoded_bytes());
         let name = name.map_err(|error| StoreError::Failed(error.to_string()))?;
@@ -83,7 +109,9 @@ impl Connection {
         // SAFETY: the name is terminated; a handle is given even when opening fails.
         let code = unsafe { (api.sqlite3_open_v2)(name.as_ptr(), &raw mut handle, flags, null()) };
         let patience = Patience::new(patience_ms);
-        let connection = Self { api, handle, patience, folder: folder.to_owned() };
+        siblings.join(&patience);
+        let siblings = Arc::clone(siblings);
+        let connection = Self { api, handle, patience, siblings, folder: folder.to_owned() };
         if code != api::OK {
             return Err(connection.failed());
         }
@@ -129,21 +157,28 @@ impl Connection {
     }
 
     /// Runs a statement whose parameters are bound and shows each row. One that finds the database
-    /// locked before its first row is tried again, which is counted.
+    /// locked before its first row is tried again, which is counted, while any connection of the
+    /// store gets through.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Those of the library; `InUse` when another process keeps the database locked.
     pub fn run(
         &self,
         statement: &mut Statement,
         mut visit: impl FnMut(&Row<'_>),
     ) -> Result<(), StoreError> {
-        for _ in 0..RETRIES {
+        let (mut done, mut in_vain) = (0, 0);
+        while in_vain < RETRIES {
             match statement.run(&mut visit) {
                 api::BUSY | api::LOCKED => self.patience.retries.fetch_add(1, Ordering::Relaxed),
-                api::DONE => return Ok(()),
+                api::DONE => {
+                    self.patience.got_through();
+                    return Ok(());
+                }
                 _ => return Err(self.failed()),
             };
+            let before = std::mem::replace(&mut done, self.siblings.done());
+            in_vain = if done == before { in_vain + 1 } else { 1 };
         }
         Err(StoreError::InUse {
             folder: self.folder.display().to_string(),

@@ -19,10 +19,11 @@ mod session;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use self::api::Api;
-use self::connection::{Connection, copy};
+use self::connection::{Connection, Siblings, copy};
 use self::pragmas::Pragmas;
 use self::session::{SqliteSession, create_table};
 use crate::folder::{Claim, Scratch};
@@ -38,6 +39,7 @@ pub struct Sqlite {
     pragmas: Pragmas,
     shape: Shape,
     in_force: InForce,
+    connections: Arc<Siblings>,
     /// Keeps the files of a write-ahead log from being removed while sessions come and go. None
     /// where a second connection would find the file locked.
     first: Option<Keeper>,
@@ -73,6 +75,7 @@ pub fn open(ask: &Ask<'_>) -> Result<Box<dyn Store>, StoreError> {
         pragmas,
         shape: ask.shape,
         in_force: InForce::default(),
+        connections: Arc::default(),
         first: None,
         _claim: claim,
     };
@@ -100,7 +103,7 @@ pub fn defaults(library: &Path) -> Result<Defaults, StoreError> {
     let api = load(library)?;
     let scratch = Scratch::new()?;
     let file = scratch.path().join(FILE);
-    let connection = Connection::open(api, scratch.path(), &file, true, 0)?;
+    let connection = Connection::open(api, scratch.path(), &file, true, 0, &Arc::default())?;
     Ok(Defaults { version: version(api), options: pragmas::all(&connection)? })
 }
 
@@ -125,7 +128,8 @@ fn facts(api: &Api, connection: &Connection) -> Result<BTreeMap<String, String>,
 impl Sqlite {
     fn connect(&self, may_create: bool) -> Result<Connection, StoreError> {
         let file = self.folder.join(FILE);
-        Connection::open(self.api, &self.folder, &file, may_create, self.pragmas.patience_ms)
+        let patience_ms = self.pragmas.patience_ms;
+        Connection::open(self.api, &self.folder, &file, may_create, patience_ms, &self.connections)
     }
 }
 

@@ -132,9 +132,10 @@ fn the_folder_must_be_what_the_action_needs() {
     }
 }
 
-/// A run of a minute, once it has counted something; its output goes on.
+/// A run of a minute, once it has counted something; its output goes on. One thread, which waits for
+/// no lock: an interval ends when every thread has got through.
 fn running(store: &str, folder: &Folder) -> (std::process::Child, String) {
-    let more = json!({"window_ms": 60_000, "interval_ms": 50});
+    let more = json!({"window_ms": 60_000, "interval_ms": 50, "threads": 1});
     let mut child = start("store", &request(store, folder, "run", more));
     let mut told = BufReader::new(child.stdout.as_mut().unwrap());
     let mut text = String::new();
