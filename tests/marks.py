@@ -60,6 +60,29 @@ unmarked: list[str] = []
 """The running test, where it has no mark."""
 
 
+HOST = (
+    "bench/",
+    "host/",
+    "linux/",
+    "targets/test_embedded.py",
+    "targets/test_nginx.py",
+    "targets/test_redis.py",
+    "targets/test_rocksdb.py",
+    "targets/test_sql_servers.py",
+    "targets/test_stores.py",
+    "targets/test_valkey.py",
+    "test_steering_runs.py",
+)
+"""How the paths of files begin whose tests change values of the machine, or look at them: one process
+runs them all."""
+
+
+def group(item: pytest.Item) -> str:
+    """Tests of one group run in one process, in order: fixtures of a file are made once."""
+    file = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+    return "host" if file.startswith(HOST) else file
+
+
 def is_marked(item: pytest.Item) -> bool:
     """By its file, a fixture or a mark of its own."""
     file = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
@@ -71,6 +94,7 @@ def is_marked(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest chooses by marks."""
     for item in items:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
         if is_marked(item):
             item.add_marker("server")
 

@@ -45,6 +45,7 @@ kind = "{workload}"
 primary = "throughput"
 warmup = "50ms"
 window = "{window}"
+design = "{design}"
 [[factor]]
 name = "change"
 {change}
@@ -57,12 +58,17 @@ budget = "3h"
 """
 
 
-def study(kind: str, window: str = "200ms", change: str = "") -> str:
+def study(kind: str, window: str = "200ms", change: str = "", design: str = "runs") -> str:
     workload, given = RUNS[kind]
     parameters = "\n".join(f"{n} = {v}" for n, v in given.items())
     change = change or f'change = "{PLACEBOS[kind]}"'
     return STUDY.format(
-        kind=kind, workload=workload, parameters=parameters, window=window, change=change
+        kind=kind,
+        workload=workload,
+        parameters=parameters,
+        window=window,
+        change=change,
+        design=design,
     )
 
 
@@ -88,10 +94,15 @@ def until_runs(process: subprocess.Popen[bytes], bundle: Path, number: int) -> N
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("kind", PLACEBOS)
-def test_a_study_that_is_killed_leaves_nothing_and_goes_on(kind: str, temporary: Path) -> None:
+DESIGNS = [(kind, "runs") for kind in PLACEBOS] + [("mariadb", "slices"), ("nginx", "slices")]
+
+
+@pytest.mark.parametrize(("kind", "design"), DESIGNS)
+def test_a_study_that_is_killed_leaves_nothing_and_goes_on(
+    kind: str, design: str, temporary: Path
+) -> None:
     """kill -9 of `assay` while a server runs; then --resume, and an orderly end."""
-    (temporary / "s.toml").write_text(study(kind))
+    (temporary / "s.toml").write_text(study(kind, design=design))
     bundle = temporary / "bundle"
     process = assay(temporary / "s.toml", "--out", bundle)
     until_runs(process, bundle, 1)
