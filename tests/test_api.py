@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.api import default_folder
 from assay.bench import guard
 from assay.native import find_assayer
 from test_kill import STUDY as REAL
@@ -122,3 +123,11 @@ def test_a_users_own_changes_reach_a_real_server_and_are_witnessed(
     assert by_arm["switch"]["switch"].evidence == "witness command printed 'on'"
     assert flag.read_text() == ""
     assert assay.differences(bundle) == []
+
+
+def test_the_name_of_a_study_leads_to_no_other_folder() -> None:
+    """`../../tmp/x` put the bundle into /tmp."""
+    for name in ("../../../tmp/evil", "/etc/x", "..", ".hidden", "a" * 5000, ""):
+        assert default_folder(name).parent == Path("bundles")
+        assert len(default_folder(name).name) < 120
+    assert default_folder("quickstart").name.startswith("quickstart-2")

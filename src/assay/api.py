@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -62,5 +63,6 @@ def open_bundle(folder: str | Path) -> Bundle:
 
 
 def default_folder(study: str) -> Path:
-    """Where a study's bundle goes when nobody says: ./bundles/STUDY-TIME."""
-    return Path("bundles") / f"{study}-{datetime.now():%Y%m%d-%H%M%S}"
+    """Where a study's bundle goes when nobody says: ./bundles/STUDY-TIME, and nowhere else."""
+    plain = re.sub(r"[^\w.+-]", "-", study).lstrip(".-")[:80] or "study"
+    return Path("bundles") / f"{plain}-{datetime.now():%Y%m%d-%H%M%S}"

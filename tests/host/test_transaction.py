@@ -510,3 +510,24 @@ def test_the_end_of_a_trial_runs_no_code_of_the_current_folder(
         time.sleep(0.05)
     assert host_kit.shown(tree) == before
     assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/cron.d/x", "/etc/shadow", "/proc/sys/../../etc/shadow", "/proc/sys/kernel/core_pattern",
+     "/proc/self/mem"],
+)  # fmt: skip
+@pytest.mark.parametrize("where", ["path", "restore", "watch", "effective"])
+def test_a_plan_writes_and_brings_back_values_of_the_kernel_only(
+    where: str, path: str, tree: HostTree
+) -> None:
+    """A stranger's plan made a line of cron; its rollback wrote /etc/shadow."""
+    item = value_item(tree, "vm.swappiness", "10")
+    assert item is not None
+    plan = HostPlan.of([item], tree)
+    assert HostPlan.parse(plan.text()) == plan
+    told = json.loads(plan.text())
+    forms = {"restore": [{"path": path, "value": "x"}], "watch": {path: "x"}}
+    told["items"][0][where] = forms.get(where, path)
+    with pytest.raises(ValueError, match="no value of the kernel"):
+        HostPlan.parse(json.dumps(told))

@@ -307,3 +307,23 @@ def test_a_debian_package_is_no_static_library() -> None:
     """Both begin alike."""
     assert kind_of(ar_bytes({"debian-binary": b"2.0\n"}), "x") == "deb"
     assert kind_of(ar_bytes({"x.o/": b""}), "x") == "archive"
+
+
+@pytest.mark.parametrize("length", [b"-60       ", b"+1        ", b"1_0       "])
+def test_a_member_whose_length_is_no_number_is_refused(length: bytes, tmp_path: Path) -> None:
+    """A negative one led back to the same member for ever."""
+    path = tmp_path / "x.deb"
+    path.write_bytes(b"!<arch>\n" + b"debian-binary".ljust(48) + length + b"`\n")
+    found = gathered(tmp_path, path)
+    assert "no number" in found.refused[0].why
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_header_that_is_said_to_be_long_is_not_read(kind: bytes, tmp_path: Path) -> None:
+    """A name of 1.5 GB, which is 6.8 MB compressed."""
+    header = tarfile.TarInfo("x")
+    header.type, header.size = kind, 1_500_000_000
+    path = tmp_path / "x.tar"
+    path.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
+    found = gathered(tmp_path, path)
+    assert "longer than any name" in found.refused[0].why

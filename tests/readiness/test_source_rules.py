@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -381,3 +382,16 @@ def test_whatever_is_in_a_file_it_is_read(tmp_path: Path) -> None:
     tree = tree_of(tmp_path, files)
     (tmp_path / "a.c").write_bytes(bytes(range(256)) * 40)
     assert isinstance(judge(read(tree)), list)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["volatile " * 8000, "typedef " * 8000 + "volatile " * 8000, "__asm__(" * 4000,
+     '__asm__ volatile ("' * 4000, 'R"(' * 100_000, "volatile" + " " * 60_000],
+    ids=["volatile", "typedef", "asm", "asm-text", "raw", "space"],
+)  # fmt: skip
+def test_a_source_that_is_built_to_be_slow_is_not(text: str, tmp_path: Path) -> None:
+    """Each took minutes, or grew with the square of its length."""
+    before = time.process_time()
+    judged(tmp_path, {"a.c": "int lock;\n" + text})
+    assert time.process_time() - before < 10

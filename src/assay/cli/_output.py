@@ -9,12 +9,15 @@ import functools
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from assay.core.errors import AssayError, ExitCode
+from assay.core.printable import printable, printable_json
 from assay.report.words.line import Line
 
 if (
@@ -44,9 +47,26 @@ def guarded(command: Callable[..., ExitCode | None]) -> Callable[..., None]:
             # The reader had enough; what follows must not fail on the same pipe.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = ExitCode.OK
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:  # whatever a damaged file can lead to
+            complain(*_unforeseen(error))
+            code = ExitCode.USAGE
         raise typer.Exit(int(code))
 
     return run
+
+
+def _unforeseen(error: Exception) -> tuple[str, str]:
+    """What is said of an error that nobody translated, and the next step."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(f.filename).name}:{f.lineno}" for f in frames if "assay" in f.filename]
+    told = " ".join(str(error).split())[:200]
+    return (
+        f"a file is not as Assay writes it, or Assay is wrong: {type(error).__name__}: {told} "
+        f"(at {', '.join(places[-2:])})",
+        "use the file as it was written; if it is, report this line",
+    )
 
 
 def complain(message: str, next_step: str) -> None:
@@ -60,20 +80,36 @@ def complain(message: str, next_step: str) -> None:
 
 def story() -> Console:
     """Where progress and remarks go."""
-    from rich.console import Console
+    return clean_console()(stderr=True, soft_wrap=True, highlight=False, markup=False)
 
-    return Console(stderr=True, soft_wrap=True, highlight=False)
+
+@functools.cache
+def clean_console() -> type[Console]:
+    """The console through which all goes that people read: no text in it can steer a terminal."""
+    from rich.console import Console, ConsoleOptions
+    from rich.segment import Segment
+
+    class Clean(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                if segment.control:
+                    yield segment
+                else:
+                    yield segment._replace(text=printable(segment.text, kept="\n\t"))
+
+    return Clean
 
 
 def _stdout(soft_wrap: bool) -> Console:
     """stdout; a reader that leaves is told upwards as what it is, not as an exit of 1."""
-    from rich.console import Console
 
-    class Stdout(Console):
+    class Stdout(clean_console()):  # type: ignore[misc]
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Stdout(soft_wrap=soft_wrap, highlight=False)
+    return Stdout(soft_wrap=soft_wrap, highlight=False, markup=False)
 
 
 def tell(lines: Iterable[Line]) -> None:
@@ -100,4 +136,5 @@ def tell_tables(tables: Iterable[RenderableType]) -> None:
 
 def tell_json(value: Any) -> None:
     """Print a result as JSON."""
-    sys.stdout.write(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
+    sys.stdout.write(printable_json(text) + "\n")

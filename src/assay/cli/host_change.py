@@ -108,7 +108,10 @@ def apply_(
     Example: assay host apply plan.json --try 10m
     """
     tree, lease_s = tree_at(root), None if try_ is None else read_seconds("--try", try_)
-    found = apply(HostPlan.load(file), tree, lease_s=lease_s)
+    asked = HostPlan.load(file)
+    for text in (text for item in asked.items for text in _shown(item)):
+        story().print(text, style="dim")
+    found = apply(asked, tree, lease_s=lease_s)
     if lease_s is not None:
         how = lease.arm(tree, found.name, lease_s)
         story().print(f"taken back in {try_} by {how}, unless: assay host confirm {found.name}")

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from assay.api import default_folder
 from assay.bench import Watcher, prepare, require_no_pilot, run
-from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
+from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json
 from assay.cli.display.builds import building, say_builds
 from assay.cli.display.disturbance import say_disturbance
 from assay.cli.display.live import Plain, Terminal
@@ -127,7 +126,7 @@ def overrides_of(pairs: list[str], budget: str | None) -> dict[str, str]:
 
 def watcher_of() -> Watcher:
     """The display that suits where stderr goes."""
-    console = Console(stderr=True, highlight=False)
+    console = clean_console()(stderr=True, highlight=False)
     if not console.is_terminal:
         return Plain(sys.stderr)
     return Terminal(console, ask=sys.stdin.isatty())

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from assay.cli.display.pilot import pilot_sentence
 from assay.core.metrics import metric
+from assay.core.printable import printable
 from assay.core.units import format_duration, format_quantity
 from assay.plan import Plan, PlannedMeasuring, PlannedPilot
 from assay.record import Replay, RunRecord, Step
@@ -60,7 +61,7 @@ class Plain:
         self.waits = False
 
     def say(self, text: str) -> None:
-        self.out.write(text + "\n")
+        self.out.write(printable(text, kept="\n\t") + "\n")
         self.out.flush()
 
     def piloting(self, done: int, total: int, left_s: float) -> None:

@@ -35,6 +35,12 @@ FOLDERS = (
 )
 """Where Assay's files may be."""
 
+KERNEL = ("/proc/sys/", "/proc/irq/", "/sys/")
+"""Where the values of the kernel are."""
+
+PROGRAMS = ("/core_pattern", "/modprobe", "/hotplug", "/uevent_helper", "/poweroff_cmd")
+"""Values that name a program, which the kernel then runs as root."""
+
 
 class PlanPart(BaseModel):
     """The base of what a plan is made of: unknown fields are an error."""
@@ -110,6 +116,7 @@ class HostPlan(PlanPart):
         for item in plan.items:
             if item.kind == "file":
                 check_own(item.path, item.new)
+            check_kernel(item)
         return plan
 
     def text(self) -> str:
@@ -129,6 +136,17 @@ def check_own(path: str, text: str) -> None:
         raise ValueError(f"{path} is not a place for a file of Assay's")
     if not text.startswith(OURS):
         raise ValueError(f"{path}: a file of Assay's begins with {OURS!r}")
+
+
+def check_kernel(item: Item) -> None:
+    """ValueError unless all that an item writes, or brings back, is a value of the kernel; only the
+    path of a file of ours is none."""
+    paths = [*item.watch, *(write.path for write in item.restore)]
+    paths += [item.path] if item.kind != "file" else []
+    paths += [item.effective] if item.effective is not None else []
+    for path in paths:
+        if not path.startswith(KERNEL) or ".." in path or path.endswith(PROGRAMS):
+            raise ValueError(f"{path} is no value of the kernel that a plan may write")
 
 
 def identity(tree: Tree) -> tuple[str, str]:

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay.core.errors import InputError
+from assay.core.printable import printable
 from assay.readiness.inputs.items import (
     Binary,
     Inputs,
     RefusedInput,
     SourceFile,
     SourceTree,
-    printable,
 )
 from assay.readiness.inputs.kinds import HEAD_BYTES, PACKAGES, kind_of, language
 from assay.readiness.inputs.streams import CHUNK, Budget, PackageRefusal, Readable

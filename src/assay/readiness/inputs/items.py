@@ -53,8 +53,3 @@ class Inputs:
     binaries: list[Binary] = field(default_factory=list)
     trees: list[SourceTree] = field(default_factory=list)
     refused: list[RefusedInput] = field(default_factory=list)
-
-
-def printable(text: str) -> str:
-    """A name out of a package or a file, in which nothing can steer a terminal."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

@@ -57,10 +57,31 @@ def _tar(path: Path, kind: str, budget: Budget) -> Iterator[Member]:
         yield from _tar_of(kind, file, path.stat().st_size, budget)
 
 
+EXTENSION_BYTES_MAX = 1 << 20
+"""Of a header that holds a long name or attributes of a member."""
+_EXTENSIONS = frozenset({
+    tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
+})  # fmt: skip
+
+
+class _Header(tarfile.TarInfo):
+    """A header of a member; tarfile reads what extends one whole, however long it says it is."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> _Header:  # type: ignore[override]
+        found = super().frombuf(buf, encoding, errors)
+        if found.type in _EXTENSIONS and found.size > EXTENSION_BYTES_MAX:
+            raise PackageRefusal("a header in it is longer than any name")
+        return found
+
+
 def _tar_of(kind: str, file: IO[bytes], length: int, budget: Budget) -> Iterator[Member]:
     with (
         unpacked(kind, file, length) as stream,
-        tarfile.open(fileobj=BudgetedStream(stream, budget), mode="r|") as archive,  # type: ignore[call-overload]
+        tarfile.open(  # type: ignore[call-overload]
+            fileobj=BudgetedStream(stream, budget), mode="r|", tarinfo=_Header
+        ) as archive,
     ):
         for member in archive:
             budget.member()
@@ -80,7 +101,7 @@ def _deb(path: Path, budget: Budget) -> Iterator[Member]:
             if len(header) < 60 or header[58:] != b"`\n":
                 raise PackageRefusal("it is damaged: no header of a member where one must be")
             name = header[:16].decode("latin-1").rstrip(" /")
-            size = int(header[48:58])
+            size = _length(header[48:58])
             here = file.tell()
             if name.startswith("data.tar"):
                 kind = kind_of(file.read(HEAD_BYTES), "")
@@ -89,6 +110,13 @@ def _deb(path: Path, budget: Budget) -> Iterator[Member]:
                 return
             file.seek(here + size + size % 2)
     raise PackageRefusal("it is a Debian package without files")
+
+
+def _length(field: bytes) -> int:
+    """A member's length; PackageRefusal unless it is of digits, so that reading gets on."""
+    if not field.strip().isdigit():
+        raise PackageRefusal("it is damaged: the length of a member is no number")
+    return int(field)
 
 
 def _zip(path: Path, budget: Budget) -> Iterator[Member]:

@@ -12,7 +12,10 @@ from assay.readiness.source.project import File, Project
 from assay.readiness.source.shapes import BARRIER, squeezed
 from assay.readiness.source.tristate import MAYBE, NO
 
-_TYPEDEF = re.compile(r"\btypedef\s+(?:volatile\s+[\w\s]+?|[\w\s]+?\bvolatile\s+[\w\s]*?)(\w+)\s*;")
+_TYPEDEF = re.compile(
+    r"\btypedef\s+(?:volatile\s[\w\s]{1,200}?|[\w\s]{1,200}?\bvolatile\s[\w\s]{0,200}?)"
+    r"\b(\w{1,100})\s{0,20};"
+)
 _TAKEN = re.compile(
     r"\b(?:\w*(?:cmp_set|cmpxchg|compare_exchange\w*|compare_and_swap\w*|test_and_set|testset|"
     r"trylock|tas|_cas|cas_\w*|xchg\w*)|TAS|CAS)\s*\(\s*&?\s*\(?\s*([\w>.\-]+)",
@@ -51,7 +54,8 @@ def _plain_stores(project: Project, machine: Machine | None) -> Iterator[Readine
     types = _volatile_types(project)
     kinds = "|".join(re.escape(t) for t in sorted(types)) or r"(?!)"
     declared = re.compile(
-        rf"\b(?:(?:{kinds})\s*\*?\s*|volatile\s+[\w\s]+?\*?\s*)(\w+)\s*(?=[;,)=\[])"
+        rf"\b(?:(?:{kinds})\s{{0,20}}\*?\s{{0,20}}|volatile\s[\w\s]{{1,100}}?\*?\s{{0,5}})"
+        r"\b(\w{1,100})\s{0,20}(?=[;,)=\[])"
     )
     for file in project.judged:
         if "volatile" not in file.text.bare and not any(t in file.text.bare for t in types):

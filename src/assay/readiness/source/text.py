@@ -8,7 +8,8 @@ from bisect import bisect_right
 from functools import cached_property
 
 _COMMENT = r"//(?:[^\n\\]|\\.|\\\n)*|/\*.*?(?:\*/|\Z)"
-_RAW = r'R"(?P<raw>[^\s()\\]{0,16})\(.*?\)(?P=raw)"'
+# PRIuPTR"(" is no raw string. One that never ends goes to the end, so that it is looked at once.
+_RAW = r'R(?<![A-KM-TV-Za-tv-z0-79_]R)"(?P<raw>[^\s()\\]{0,16})\((?:.*?\)(?P=raw)"|.*\Z)'
 _STRING = r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\''
 # Every alternative begins with a letter of its own: the search skips all others at once.
 _C = re.compile(f"{_COMMENT}|{_RAW}|{_STRING}", re.DOTALL)
