@@ -22,6 +22,19 @@ _UNREADABLE = (
     HdrLengthException,
 )
 
+BYTES_MAX = 4 << 20
+"""Of a histogram that is inflated: far more than one has."""
+_HEADER_BYTES = 8
+
+
+def _require_bounded(text: str) -> None:
+    """ValueError if it inflates to more than a histogram has; no more is inflated than that."""
+    packed = binascii.a2b_base64(text)[_HEADER_BYTES:]
+    unpacking = zlib.decompressobj()
+    unpacking.decompress(packed, BYTES_MAX)
+    if unpacking.unconsumed_tail:
+        raise ValueError("it is too large")
+
 
 def merge(encoded: Sequence[str]) -> tuple[HdrHistogram | None, int]:
     """One histogram of all, and how many could not be read.
@@ -31,6 +44,7 @@ def merge(encoded: Sequence[str]) -> tuple[HdrHistogram | None, int]:
     decoded, unreadable = [], 0
     for text in encoded:
         try:
+            _require_bounded(text)
             decoded.append(HdrHistogram.decode(text))
         except _UNREADABLE:
             unreadable += 1
