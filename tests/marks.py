@@ -73,8 +73,8 @@ HOST = (
     "targets/test_valkey.py",
     "test_steering_runs.py",
 )
-"""How the paths of files begin whose tests change values of the machine, or look at them: one process
-runs them all."""
+"""How the paths of files begin whose tests change values of the machine, or look at them. They are
+one group, which xdist runs in one process."""
 
 
 def group(item: pytest.Item) -> str:
