@@ -54,8 +54,9 @@ test-python: install
 test-units:
 	$(BIN)/python -m pytest -m 'not server and not large' --numprocesses 2 --dist worksteal
 
+# Two processes, a file in one of them: tests/marks.py says which files share the machine.
 test-servers:
-	$(BIN)/python -m pytest -m 'server and not large'
+	$(BIN)/python -m pytest -m 'server and not large' --numprocesses 2 --dist loadfile
 
 # The census against binutils on the large servers too: fetches their packages, a minute of objdump.
 test-readiness: install

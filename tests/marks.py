@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler.loadfile import LoadFileScheduling
 
 from assay.targets import TARGETS
 
@@ -73,14 +75,23 @@ HOST = (
     "targets/test_valkey.py",
     "test_steering_runs.py",
 )
-"""How the paths of files begin whose tests change values of the machine, or look at them. They are
-one group, which xdist runs in one process."""
+"""How the paths of files begin whose tests change values of the machine, or look at them."""
 
 
-def group(item: pytest.Item) -> str:
-    """Tests of one group run in one process, in order: fixtures of a file are made once."""
-    file = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
-    return "host" if file.startswith(HOST) else file
+class Together(LoadFileScheduling):
+    """Tests of a file run in one process, as do all that share the machine's values.
+
+    Marks of xdist_group do nothing with pytest 9.2 and xdist 3.8.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "host" if file.removeprefix("tests/").startswith(HOST) else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together | None:
+    """For `--dist loadfile`."""
+    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def is_marked(item: pytest.Item) -> bool:
@@ -94,7 +105,6 @@ def is_marked(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest chooses by marks."""
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
         if is_marked(item):
             item.add_marker("server")
 
