@@ -9,9 +9,8 @@ from pydantic import TypeAdapter
 
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode
-from assay.explain import Everything, explain
-from assay.explain.study_explanation import everything
-from assay.record import Bundle
+from assay.explain import Everything, everything, explanations
+from assay.record import Bundle, checked_verdicts
 from assay.report import profile_lines
 from assay.report.terminal.explained import explanation_lines
 
@@ -29,8 +28,9 @@ def command(
     if json:
         tell_json(TypeAdapter(Everything).dump_python(everything(opened), mode="json"))
         return None
-    tell(explanation_lines(opened.plan, explain(opened)))
-    tell(profile_lines(opened, opened.verdicts()))
+    verdicts = checked_verdicts(opened)
+    tell(explanation_lines(opened.plan, explanations(opened.plan, opened.runs(), verdicts)))
+    tell(profile_lines(opened, verdicts))
     return None
 
 

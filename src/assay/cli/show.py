@@ -9,8 +9,8 @@ import typer
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, InputError
 from assay.core.parameters import nearest
-from assay.explain import explain
-from assay.record import Bundle, counted_runs
+from assay.explain import explanations
+from assay.record import Bundle, checked_verdicts, counted_runs
 from assay.report import profile_lines, sysmon_lines, verdict_lines
 
 
@@ -31,11 +31,12 @@ def command(
     if sysmon:
         tell(sysmon_lines(opened.plan, counted_runs(opened), _arm(opened, arm)))
         return None
-    verdicts = opened.verdicts()
+    verdicts = checked_verdicts(opened)
     if json:
         tell_json(verdicts.model_dump())
     else:
-        tell(verdict_lines(verdicts, opened.plan, explain(opened)))
+        why = explanations(opened.plan, opened.runs(), verdicts)
+        tell(verdict_lines(verdicts, opened.plan, why))
         tell(profile_lines(opened, verdicts))
     return None
 

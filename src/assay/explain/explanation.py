@@ -10,7 +10,7 @@ from assay.explain.headroom import Bound, bound
 from assay.explain.identity import Identity, identity
 from assay.explain.limits import Limit, limits
 from assay.plan import Plan
-from assay.record import Bundle, RunRecord, counted_blocks
+from assay.record import Bundle, RunRecord, checked_verdicts, counted_blocks
 from assay.verdict.rows import Row, Verdicts
 
 
@@ -35,7 +35,7 @@ def explain(bundle: Bundle) -> list[Explanation]:
 
     BundleError if the study has no verdicts yet, AlteredError if its runs were altered.
     """
-    return explanations(bundle.plan, bundle.runs(), bundle.verdicts())
+    return explanations(bundle.plan, bundle.runs(), checked_verdicts(bundle))
 
 
 def explanations(plan: Plan, runs: Sequence[RunRecord], verdicts: Verdicts) -> list[Explanation]:

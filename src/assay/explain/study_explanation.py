@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.explain.explanation import Explanation, explain
+from assay.explain.explanation import Explanation, explanations
 from assay.explain.profile import Moved, differences
-from assay.record import Bundle
+from assay.record import Bundle, checked_verdicts
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,11 @@ class Everything:
 
 def everything(bundle: Bundle) -> Everything:
     """Both of a bundle; BundleError without verdicts, AlteredError if it was altered."""
+    verdicts = checked_verdicts(bundle)
     return Everything(
-        tuple(explain(bundle)),
+        tuple(explanations(bundle.plan, bundle.runs(), verdicts)),
         tuple(
             Profiled(d.case, d.arm, d.against, d.blocks, d.unused, tuple(d.functions))
-            for d in differences(bundle, bundle.verdicts())
+            for d in differences(bundle, verdicts)
         ),
     )

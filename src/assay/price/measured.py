@@ -17,7 +17,7 @@ from assay.core.metrics import metric
 from assay.core.parameters import nearest
 from assay.plan import CONTROLS
 from assay.price.gain import Ratio
-from assay.record import Bundle, counted_runs
+from assay.record import Bundle, checked_verdicts, counted_runs
 from assay.verdict.rows import SUITE, Row
 
 WORK = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")
@@ -40,7 +40,7 @@ def of_arms(bundle: Bundle, arm: str | None = None, case: str | None = None) -> 
 
     Without `arm` the study must have one verdict about its throughput. InputError otherwise.
     """
-    verdicts = bundle.verdicts()
+    verdicts = checked_verdicts(bundle)
     _require_work(verdicts.primary)
     rows = [r for r in verdicts.verdicts if _is_whole(r, verdicts.primary)]
     cases = {r.case: None for r in rows}

@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
     from assay.record.replay import Replay, Step
     from assay.record.run import RunRecord, WitnessRecord
-    from assay.record.verification import counted_runs, differences, replayed, verdicts_of
+    from assay.record.verification import (
+        checked_verdicts,
+        counted_runs,
+        differences,
+        replayed,
+        verdicts_of,
+    )
 
 __getattr__, __dir__ = lazily(
     __name__,
@@ -21,7 +27,7 @@ __getattr__, __dir__ = lazily(
     profile="ProfiledFunction ProfiledStack RunProfile",
     replay="Replay Step",
     run="RunRecord WitnessRecord",
-    verification="counted_runs differences replayed verdicts_of",
+    verification="checked_verdicts counted_runs differences replayed verdicts_of",
 )
 
 __all__ = [
@@ -34,6 +40,7 @@ __all__ = [
     "RunRecord",
     "Step",
     "WitnessRecord",
+    "checked_verdicts",
     "counted_blocks",
     "counted_runs",
     "counting",

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from pydantic import BaseModel
 
-from assay.core.errors import AlteredError
+from assay.core.errors import AlteredError, StatisticsError
 from assay.record.bundle import Bundle
 from assay.record.observations import counting
 from assay.record.replay import Replay
@@ -32,10 +32,30 @@ def verdicts_of(replay: Replay) -> Verdicts:
     )
 
 
+def checked_verdicts(bundle: Bundle) -> Verdicts:
+    """The verdicts of a bundle, for whoever shows them or goes by them.
+
+    AlteredError if the runs do not give them. A bundle that another version of the statistics
+    decided, and that this one cannot recompute, gives what it says.
+    """
+    try:
+        found = differences(bundle)
+    except StatisticsError:
+        return bundle.verdicts()
+    if found:
+        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        raise AlteredError(
+            f"the verdicts are not those of the runs: {found[0]}{more}",
+            next_step=f"`assay verify {bundle.folder}` names every difference; "
+            "without the file verdicts.json, `assay report` says what the runs give",
+        )
+    return bundle.verdicts()
+
+
 def counted_runs(bundle: Bundle) -> list[RunRecord]:
     """The runs that the verdicts of a bundle are made of, or would be if it ended here."""
     if bundle.has_verdicts:
-        return counting(bundle.runs(), bundle.verdicts().blocks)
+        return counting(bundle.runs(), checked_verdicts(bundle).blocks)
     return counting(bundle.runs(), len(replayed(bundle).blocks))
 
 

@@ -19,7 +19,15 @@ from assay.core.units import percent
 from assay.explain import explanations
 from assay.plan import Plan
 from assay.reasons import Code
-from assay.record import Bundle, RunRecord, counting, replayed, statuses, verdicts_of
+from assay.record import (
+    Bundle,
+    RunRecord,
+    checked_verdicts,
+    counting,
+    replayed,
+    statuses,
+    verdicts_of,
+)
 from assay.report.html.best import BestSection, best_view
 from assay.report.html.causes import CauseSection, causes_view
 from assay.report.html.latency import LatencyGroup, latency_groups
@@ -242,7 +250,7 @@ def charts(found: ReportView) -> dict[str, object]:
 def _verdicts(bundle: Bundle) -> tuple[Verdicts, bool]:
     """The verdicts, and whether the study got as far as writing them."""
     try:
-        return bundle.verdicts(), True
+        return checked_verdicts(bundle), True
     except BundleError:
         return verdicts_of(replayed(bundle)), False
 
