@@ -10,6 +10,7 @@ from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode
 from assay.record import Bundle, differences
 from assay.report import Line
+from assay.study.derivation import underived
 
 UNPROVEN = Line("The bundle agrees with itself, which is no proof of who measured it.", "dim")
 
@@ -24,7 +25,7 @@ def command(
     Example: assay verify bundles/quickstart-20260101-120000
     """
     opened = Bundle.open(bundle)
-    found = differences(opened)
+    found = differences(opened) + underived(opened.plan, opened.study)
     verdicts = opened.verdicts()
     if json:
         tell_json({"verified": not found, "runs": verdicts.runs, "differences": found})

@@ -73,11 +73,12 @@ def read(
     """The study in `text`; `overrides` maps dotted keys to TOML values or bare text."""
     doc = document.parse(name, text)
     for key, value in (overrides or {}).items():
-        _override(doc.values, key, value)
+        override(doc.values, key, value)
     return _StudyReader(doc, base, targets).study(text)
 
 
-def _override(values: dict[str, Any], key: str, written: str) -> None:
+def override(values: dict[str, Any], key: str, written: str) -> None:
+    """Put a value into a study's tables; `written` is TOML, or bare text."""
     *tables, last = key.split(".")
     for table in tables:
         values = values.setdefault(table, {})
