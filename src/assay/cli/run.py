@@ -17,6 +17,8 @@ from assay.core.errors import ExitCode, InputError
 from assay.explain import explain
 from assay.host import host_facts, limits
 from assay.record import Bundle
+from assay.record.signature import require_key
+from assay.record.signature import sign as sign_bundle
 from assay.report import profile_lines, verdict_lines
 from assay.report.html.page import report_html
 from assay.study import locate, read
@@ -40,6 +42,7 @@ def command(
     ),
     seed: int = typer.Option(None, help="Seed of the run order; drawn and printed by default."),
     out: Path = typer.Option(None, help="Folder of the bundle; ./bundles/STUDY-TIME by default."),
+    sign: Path = typer.Option(None, help="Sign the bundle with this private key of OpenSSH."),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
     """Run a study and give a verdict on each of its changes.
@@ -50,6 +53,8 @@ def command(
         raise InputError(
             "name a study, or a bundle with --resume or --extend", next_step="assay list studies"
         )
+    if sign is not None:
+        require_key(sign)
     overrides, watcher = overrides_of(set_, budget), watcher_of()
     say_disturbance(story())
     if study is not None:
@@ -66,6 +71,8 @@ def command(
         run(bundle, watcher, extend=extend is not None)
     finally:
         _answer(bundle, json)
+        if sign is not None and bundle.has_verdicts:
+            story().print(f"signature {sign_bundle(bundle, sign)}", style="dim")
     return None
 
 

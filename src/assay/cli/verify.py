@@ -9,6 +9,7 @@ import typer
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode
 from assay.record import Bundle, differences
+from assay.record.signature import require_signer
 from assay.report import Line
 from assay.study.derivation import underived
 
@@ -18,6 +19,9 @@ UNPROVEN = Line("The bundle agrees with itself, which is no proof of who measure
 @guarded
 def command(
     bundle: Path = typer.Argument(..., help="The folder that `assay run` printed."),
+    signer: Path = typer.Option(
+        None, help="Public keys of OpenSSH, one of which must have signed."
+    ),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
     """Recompute a bundle; exit 1 if anything differs, naming the run that was altered.
@@ -27,13 +31,17 @@ def command(
     opened = Bundle.open(bundle)
     found = differences(opened) + underived(opened.plan, opened.study)
     verdicts = opened.verdicts()
+    if signer is not None:
+        require_signer(opened, signer)
     if json:
-        tell_json({"verified": not found, "runs": verdicts.runs, "differences": found})
+        told = {"verified": not found, "runs": verdicts.runs, "differences": found}
+        tell_json(told | {"signed": signer is not None})
     elif found:
         tell(Line(text, "red") for text in found)
     else:
         count = f"{len(verdicts.verdicts)} verdicts from {verdicts.runs} runs"
-        tell([Line(f"verified: {count} recompute to what the bundle says", "green"), UNPROVEN])
+        tell([Line(f"verified: {count} recompute to what the bundle says", "green")])
+        tell([UNPROVEN if signer is None else Line(f"signed by a key of {signer}", "green")])
     return ExitCode.NO if found else None
 
 
