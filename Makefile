@@ -54,9 +54,10 @@ test-python: install
 test-units:
 	$(BIN)/python -m pytest -m 'not server and not large' --numprocesses 2 --dist worksteal
 
-# Two processes, a file in one of them: tests/marks.py says which files share the machine.
+# Two processes, each file in one of them; then those that change values of the machine, alone.
 test-servers:
-	$(BIN)/python -m pytest -m 'server and not large' --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m 'server and not large and not host' --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m 'server and not large and host'
 
 # The census against binutils on the large servers too: fetches their packages, a minute of objdump.
 test-readiness: install

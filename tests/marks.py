@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from xdist.remote import Producer
-from xdist.scheduler.loadfile import LoadFileScheduling
 
 from assay.targets import TARGETS
 
@@ -75,30 +73,19 @@ HOST = (
     "targets/test_valkey.py",
     "test_steering_runs.py",
 )
-"""How the paths of files begin whose tests change values of the machine, or look at them."""
+"""How the paths of files begin whose tests change values of the machine, or look at them: they have
+the mark `host`, and run one after the other."""
 
 
-class Together(LoadFileScheduling):
-    """Tests of a file run in one process, as do all that share the machine's values.
-
-    Marks of xdist_group do nothing with pytest 9.2 and xdist 3.8.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return "host" if file.removeprefix("tests/").startswith(HOST) else file
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together | None:
-    """For `--dist loadfile`."""
-    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
+def in_file(item: pytest.Item) -> str:
+    """The path of its file below `tests/`."""
+    return item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
 
 
 def is_marked(item: pytest.Item) -> bool:
     """By its file, a fixture or a mark of its own."""
-    file = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
     named = FIXTURES & set(getattr(item, "fixturenames", ()))
-    return file.startswith(FILES) or bool(named) or item.get_closest_marker("server") is not None
+    return in_file(item).startswith(FILES) or bool(named) or item.get_closest_marker("server") is not None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -107,6 +94,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_marked(item):
             item.add_marker("server")
+        if in_file(item).startswith(HOST):
+            item.add_marker("host")
 
 
 def pytest_collection_finish() -> None:
