@@ -85,7 +85,8 @@ def in_file(item: pytest.Item) -> str:
 def is_marked(item: pytest.Item) -> bool:
     """By its file, a fixture or a mark of its own."""
     named = FIXTURES & set(getattr(item, "fixturenames", ()))
-    return in_file(item).startswith(FILES) or bool(named) or item.get_closest_marker("server") is not None
+    marked = item.get_closest_marker("server") is not None
+    return marked or bool(named) or in_file(item).startswith(FILES)
 
 
 @pytest.hookimpl(tryfirst=True)
