@@ -14,7 +14,7 @@ from assay.cli.display.builds import building, say_builds
 from assay.cli.display.disturbance import say_disturbance
 from assay.cli.display.live import Plain, Terminal
 from assay.core.errors import ExitCode, InputError
-from assay.explain import explain
+from assay.explain import explanations
 from assay.host import host_facts, limits
 from assay.record import Bundle
 from assay.record.signature import require_key
@@ -84,7 +84,9 @@ def _answer(bundle: Bundle, json: bool) -> None:
     if json:
         tell_json(verdicts.model_dump())
     else:
-        tell(verdict_lines(verdicts, bundle.plan, explain(bundle)))
+        tell(
+            verdict_lines(verdicts, bundle.plan, explanations(bundle.plan, bundle.runs(), verdicts))
+        )
         tell(profile_lines(bundle, verdicts))
     path = bundle.write_report(report_html(bundle))
     story().print(f"bundle {bundle.folder}\nreport {path}", style="dim")
