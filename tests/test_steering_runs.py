@@ -174,21 +174,27 @@ PAGED = {
 }
 
 
+def is_refused(evidence: str) -> bool:
+    """Whether the server asked for transparent pages, and the kernel alone is why it had few."""
+    if "page faults that asked for a huge page had none" in evidence:
+        return True
+    found = re.search(r"of (\d+) touched and (\d+) asked for", evidence)
+    return found is not None and int(found[2]) >= int(found[1]) / 2
+
+
 @pytest.mark.parametrize("target", PAGED)
 def test_pages_of_every_kind_are_had_for_a_run_and_given_back(
     tmp_path: Path, as_before, target: str
 ) -> None:
-    """Without a pool of this machine's own. The kernel may refuse transparent ones: it says so."""
+    """Without a pool of this machine's own. The kernel may refuse transparent ones: it says so, or
+    at least that it would have given them, which tells that the process asked."""
     text = HEAD.format(window="100ms") + f"[target]\n{PAGED[target]}"
     text += factor("pages", "host.pages", 'levels = ["4k", "thp", "2m"]')
     text += arm("thp", pages="thp") + arm("2m", pages="2m")
     found = some(tmp_path, text, 3)
     for name, run in found.items():
         seen = run["witness"]["pages"]
-        refused = (
-            name == "thp" and "page faults that asked for a huge page had none" in seen["evidence"]
-        )
-        assert seen["held"] or refused, (seen, run["counters"])
+        assert seen["held"] or (name == "thp" and is_refused(seen["evidence"])), (seen, run)
     assert "pages of 2097152" in found["2m"]["witness"]["pages"]["evidence"]
 
 

@@ -112,11 +112,12 @@ def test_memory_that_processes_share_counts_as_touched_and_files_do_not() -> Non
         "7f0000000000-7f0040000000 rw-s 00000000 00:01 5    /dev/zero (deleted)\n"
         "Size: 1048576 kB\nKernelPageSize: 4 kB\nRss: 100 kB\nAnonymous: 0 kB\n"
         "55d000000000-55d000010000 r-xp 00000000 08:01 9    /usr/bin/server\n"
-        "Size: 64 kB\nKernelPageSize: 4 kB\nRss: 64 kB\nAnonymous: 0 kB\n"
+        "Size: 64 kB\nKernelPageSize: 4 kB\nRss: 64 kB\nAnonymous: 8 kB\nTHPeligible:    0\n"
         "7f1000000000-7f1000010000 rw-p 00000000 00:00 0 \n"
-        "Size: 64 kB\nKernelPageSize: 4 kB\nRss: 40 kB\nAnonymous: 40 kB\n"
+        "Size: 64 kB\nKernelPageSize: 4 kB\nRss: 40 kB\nAnonymous: 40 kB\nTHPeligible:    1\n"
     )
     pages = parse(smaps)
     assert pages.shared == 100 * 1024
-    assert pages.fields["Anonymous"] == 40 * 1024
+    assert pages.fields["Anonymous"] == 48 * 1024
+    assert pages.eligible == 40 * 1024
     assert pages.pool_touched == {}

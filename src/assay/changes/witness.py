@@ -416,7 +416,7 @@ class PageKinds:
         said = f"{pool} bytes in pools (pages of {found}, {touched} touched), {thp} in THP"
         if level in self.transparent:
             could = memory.get("touched_bytes", memory.get("bytes", 0))
-            said += f" of {could} touched{_refusals(evidence)}"
+            said += f" of {could} touched{_eligible(memory)}{_refusals(evidence)}"
             return Held(pool == 0 and thp > 0 and thp >= self.share * could, said)
         wanted = self.page_bytes.get(level)
         if wanted is None:
@@ -427,6 +427,12 @@ class PageKinds:
 
 REFUSED = "thp_fault_fallback"
 """The kernel's count of page faults that asked for a transparent huge page and got base pages."""
+
+
+def _eligible(memory: Mapping[str, int]) -> str:
+    """What the process asked for as the policy wants it: the kernel decides about no more."""
+    found = memory.get("eligible_bytes")
+    return "" if found is None else f" and {found} asked for"
 
 
 def _refusals(evidence: Evidence) -> str:

@@ -22,8 +22,12 @@ _LARGEST = {
 HUGETLB = ("Private_Hugetlb", "Shared_Hugetlb")
 """Fields of pages of the kernel's pools, once they were touched."""
 _BASE_PAGE = os.sysconf("SC_PAGE_SIZE")
-_LINE = re.compile(r"^(?:(\w+):\s+(\d+) kB|[0-9a-f]+-[0-9a-f]+ .*?(/dev/zero.*)?)$", re.MULTILINE)
+_LINE = re.compile(
+    r"^(?:(\w+):\s+(\d+)(?: kB)?|[0-9a-f]+-[0-9a-f]+ .*?(/dev/zero.*)?)$", re.MULTILINE
+)
 """A field of a mapping, or the line that begins one: shared memory of no file has that name."""
+_ELIGIBLE = "THPeligible"
+"""Whether the kernel's policy and what the process asked for allow a mapping transparent pages."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Pages:
     """What may be touched of the kernel's pools."""
     pool_touched: Mapping[int, int] = field(default_factory=dict)
     """What was touched of the kernel's pools, by size of page."""
+    eligible: int = 0
+    """Touched memory of no file that may be in transparent huge pages as things are."""
 
     @property
     def pool_bytes(self) -> int:
@@ -49,11 +55,14 @@ def parse(text: str) -> Pages:
     """The pages that a file of smaps shows, or one of smaps_rollup, which has no sizes of pages."""
     sums: dict[str, int] = {}
     touched: dict[int, int] = {}
-    shared = mapped = page = size = 0
+    shared = mapped = page = size = anonymous = eligible = 0
     is_shared = False
     for name, kib, no_file in _LINE.findall(text):
         if not name:
             is_shared = bool(no_file)
+            continue
+        if name == _ELIGIBLE:
+            eligible += anonymous if kib != "0" else 0
             continue
         amount = int(kib) * 1024
         sums[name] = sums.get(name, 0) + amount
@@ -61,12 +70,14 @@ def parse(text: str) -> Pages:
             shared += amount
         elif name == "Size":
             size = amount
+        elif name == "Anonymous":
+            anonymous = amount
         elif name == "KernelPageSize":
             page = amount
             mapped += size if page > _BASE_PAGE else 0
         elif name in HUGETLB and amount:
             touched[page] = touched.get(page, 0) + amount
-    return Pages(sums, shared, mapped, touched)
+    return Pages(sums, shared, mapped, touched, eligible)
 
 
 def memory(pid: int) -> dict[str, int]:
@@ -77,12 +88,15 @@ def memory(pid: int) -> dict[str, int]:
     `hugetlb_mapped_bytes` is what may be touched, by the process that maps most, and
     `kernel_page_bytes` the size of such a page, if any is mapped. `touched_bytes` are what could
     be in transparent huge pages: memory of no file, and what processes share of such.
+    `eligible_bytes` are what of a process's own memory the kernel would put there as things are.
     """
-    found = dict.fromkeys((*_SUMMED.values(), *_LARGEST.values(), "hugetlb_mapped_bytes"), 0)
+    further = ("hugetlb_mapped_bytes", "eligible_bytes")
+    found = dict.fromkeys((*_SUMMED.values(), *_LARGEST.values(), *further), 0)
     shared = 0
     for member in tree(pid):
         own = parse(read(Path(f"/proc/{member}/smaps")))
         shared = max(shared, own.shared)
+        found["eligible_bytes"] += own.eligible
         for name, total in _SUMMED.items():
             found[total] += own.fields.get(name, 0)
         for name, total in _LARGEST.items():

@@ -23,6 +23,7 @@ class Memory(Message):
     bytes: int | None = None
     anon_huge_bytes: int | None = None
     private_hugetlb_bytes: int | None = None
+    eligible_bytes: int | None = None
     kernel_page_bytes: int | None = None
     rss_bytes: int | None = None
     page_table_bytes: int | None = None

@@ -15,6 +15,9 @@ pub struct Mapped {
     pub anon_huge_bytes: u64,
     /// Bytes backed by the huge page pool, whether the kernel calls them private or shared.
     pub private_hugetlb_bytes: u64,
+    /// Touched bytes of no file that the kernel would put into transparent huge pages as its policy
+    /// and what the process asked for are.
+    pub eligible_bytes: u64,
     /// The smallest page size the kernel states for any of the mappings; 0 without one.
     pub kernel_page_bytes: u64,
 }
@@ -25,6 +28,7 @@ impl Mapped {
         self.bytes += other.bytes;
         self.anon_huge_bytes += other.anon_huge_bytes;
         self.private_hugetlb_bytes += other.private_hugetlb_bytes;
+        self.eligible_bytes += other.eligible_bytes;
         let sizes = [self.kernel_page_bytes, other.kernel_page_bytes];
         self.kernel_page_bytes = sizes.into_iter().filter(|size| *size > 0).min().unwrap_or(0);
     }
@@ -44,9 +48,9 @@ pub fn touched() -> std::io::Result<Mapped> {
 
 fn parse_touched(text: &str) -> Mapped {
     let mut total = Mapped::default();
-    let (mut page, mut of_pool) = (0, 0);
+    let (mut page, mut of_pool, mut anonymous) = (0, 0, 0);
     for (name, bytes) in text.lines().filter_map(field) {
-        add(&mut total, name, bytes);
+        add(&mut total, &mut anonymous, name, bytes);
         match name {
             "KernelPageSize" => page = bytes,
             "Anonymous" => total.bytes += bytes,
@@ -65,7 +69,7 @@ fn parse_touched(text: &str) -> Mapped {
 
 fn parse(text: &str, range: Range<usize>) -> Mapped {
     let mut total = Mapped::default();
-    let mut is_inside = false;
+    let (mut is_inside, mut anonymous) = (false, 0);
     for line in text.lines() {
         if let Some(mapping) = address_range(line) {
             is_inside = mapping.start >= range.start && mapping.end <= range.end;
@@ -73,14 +77,17 @@ fn parse(text: &str, range: Range<usize>) -> Mapped {
                 total.bytes += (mapping.end - mapping.start) as u64;
             }
         } else if is_inside && let Some((name, bytes)) = field(line) {
-            add(&mut total, name, bytes);
+            add(&mut total, &mut anonymous, name, bytes);
         }
     }
     total
 }
 
-fn add(total: &mut Mapped, name: &str, bytes: u64) {
+/// Adds a field of a mapping; `anonymous` is what this mapping has touched of no file.
+fn add(total: &mut Mapped, anonymous: &mut u64, name: &str, bytes: u64) {
     match name {
+        "Anonymous" => *anonymous = bytes,
+        "THPeligible" if bytes > 0 => total.eligible_bytes += *anonymous,
         "AnonHugePages" => total.anon_huge_bytes += bytes,
         "Private_Hugetlb" | "Shared_Hugetlb" => total.private_hugetlb_bytes += bytes,
         "KernelPageSize" if total.kernel_page_bytes == 0 => total.kernel_page_bytes = bytes,
@@ -94,9 +101,14 @@ fn address_range(line: &str) -> Option<Range<usize>> {
     Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
 }
 
+/// The name of a field and its value, in bytes if it has a unit.
 fn field(line: &str) -> Option<(&str, u64)> {
     let (name, value) = line.split_once(':')?;
-    let kib: u64 = value.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    let value = value.trim();
+    let Some(kib) = value.strip_suffix(" kB") else {
+        return Some((name, value.parse().ok()?));
+    };
+    let kib: u64 = kib.trim().parse().ok()?;
     Some((name, kib * 1024))
 }
 
@@ -134,12 +146,14 @@ mod tests {
     fn of_a_whole_process_counts_what_was_touched_and_is_no_file() {
         let file = "55d000000000-55d000400000 r--p 00000000 fe:00 7 /usr/bin/x\n\
             Size:               4096 kB\nKernelPageSize:        4 kB\nAnonymous:            12 kB\n\
-            AnonHugePages:         0 kB\nPrivate_Hugetlb:       0 kB\n";
-        let text =
-            TEXT.replace("AnonHugePages:      2048", "Anonymous: 2048 kB\nAnonHugePages: 2048");
+            AnonHugePages:         0 kB\nPrivate_Hugetlb:       0 kB\nTHPeligible:    0\n";
+        let text = TEXT
+            .replace("AnonHugePages:      2048", "Anonymous: 2048 kB\nAnonHugePages: 2048")
+            .replace("VmFlags", "THPeligible:           1\nVmFlags");
         let found = parse_touched(&format!("{file}{text}"));
         assert_eq!(found.bytes, (4 << 20) + (12 << 10));
         assert_eq!((found.anon_huge_bytes, found.private_hugetlb_bytes), (2 << 20, 2 << 20));
+        assert_eq!(found.eligible_bytes, 2 << 20, "not of a file");
         assert_eq!(found.kernel_page_bytes, 2 << 20, "of the pool's pages, not of the heap's");
         assert_eq!(parse_touched(file).kernel_page_bytes, 4096);
     }

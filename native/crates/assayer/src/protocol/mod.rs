@@ -162,8 +162,9 @@
 //!     functions really called in the window, by link-time address in hexadecimal, for `census`. One
 //!     that was compiled at run time is in no file: it has `"made": {"symbol", "instructions",
 //!     "counts"}` instead, counted in memory.
-//!   - `memory`: `{"bytes", "anon_huge_bytes", "private_hugetlb_bytes", "kernel_page_bytes"}` of
-//!     exactly the arena's mapping, from /proc/self/smaps (absent without an arena), plus
+//!   - `memory`: `{"bytes", "anon_huge_bytes", "private_hugetlb_bytes", "eligible_bytes",
+//!     "kernel_page_bytes"}` of exactly the arena's mapping, from /proc/self/smaps (absent without
+//!     an arena; `eligible_bytes`: touched, and may be in transparent huge pages), plus
 //!     `rss_bytes` and `page_table_bytes` of the process.
 //!   - `cpus`: `[{"cpu", "busy", "user", "system", "softirq", "steal"}]`: fractions of the window.
 //!   - `state`: `{"records", "checksum_ok"}`: after the run; every record has its key, its field

@@ -41,6 +41,7 @@ pub struct ArenaMemory {
     pub bytes: u64,
     pub anon_huge_bytes: u64,
     pub private_hugetlb_bytes: u64,
+    pub eligible_bytes: u64,
     pub kernel_page_bytes: u64,
 }
 

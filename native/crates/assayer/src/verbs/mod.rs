@@ -62,6 +62,7 @@ fn arena_memory(mapped: Mapped) -> response::ArenaMemory {
         bytes: mapped.bytes,
         anon_huge_bytes: mapped.anon_huge_bytes,
         private_hugetlb_bytes: mapped.private_hugetlb_bytes,
+        eligible_bytes: mapped.eligible_bytes,
         kernel_page_bytes: mapped.kernel_page_bytes,
     }
 }

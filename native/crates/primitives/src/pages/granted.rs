@@ -49,6 +49,7 @@ mod tests {
             bytes: 1000,
             anon_huge_bytes: anon,
             private_hugetlb_bytes: pool,
+            eligible_bytes: anon,
             kernel_page_bytes: page,
         }
     }

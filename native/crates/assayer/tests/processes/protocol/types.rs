@@ -29,6 +29,7 @@ pub struct Memory {
     bytes: u64,
     anon_huge_bytes: u64,
     private_hugetlb_bytes: u64,
+    eligible_bytes: u64,
     kernel_page_bytes: u64,
 }
 
@@ -275,6 +276,7 @@ pub struct ResultMemory {
     bytes: Option<u64>,
     anon_huge_bytes: Option<u64>,
     private_hugetlb_bytes: Option<u64>,
+    eligible_bytes: Option<u64>,
     kernel_page_bytes: Option<u64>,
     rss_bytes: u64,
     page_table_bytes: u64,
