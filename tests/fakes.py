@@ -20,22 +20,23 @@ from hdrh.histogram import HdrHistogram
 from assay.bench import Clocks, prepare, run
 from assay.changes import Evidence, RanFunction, SeenExecutable
 from assay.core.errors import MissingError, RunError
+from assay.native.messages import CpuShare, Health, SliceUse, ThreadResult, WindowInterval
 from assay.record import Bundle
 from assay.study import Study
 from assay.targets import TARGETS, Launch, Measured, OnInterval, Slices, Target
 from assay.targets.base import OnBegin, ignore
 
-HEALTHY: dict[str, Any] = {
-    "loader": "client",
-    "busiest_thread": 0.3,
-    "late_sends": 0.0,
-    "asked_per_s": None,
-    "achieved_per_s": 1e6,
-    "server_idle": 0.0,
-    "foreign_cpu": 0.0,
-    "steal": 0.0,
-    "clock_step_ms": 0.0,
-}
+HEALTHY = Health(
+    loader="client",
+    busiest_thread=0.3,
+    late_sends=0.0,
+    asked_per_s=None,
+    achieved_per_s=1e6,
+    server_idle=0.0,
+    foreign_cpu=0.0,
+    steal=0.0,
+    clock_step_ms=0.0,
+)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -163,27 +164,27 @@ class FakeServer:
         own = [turn for turn, arm in enumerate(slices.order) if arm == slices.arm]
         arms, length_s = max(slices.order) + 1, slices.slice_s - slices.lead_s
         intervals = [
-            {
-                "index": index,
-                "start_ms": 1000 * turn * slices.slice_s,
-                "length_ms": 1000 * length_s,
-                "operations": int(
+            WindowInterval(
+                index=index,
+                start_ms=1000 * turn * slices.slice_s,
+                length_ms=1000 * length_s,
+                operations=int(
                     throughput * self.target.machine(self.launch.seed, turn // arms) * length_s
                 ),
-                "errors": 0,
-                "histogram": histogram(2e9 / throughput),
-                "slice": {
-                    "turn": turn,
-                    "server_cpu_s": length_s,
-                    "rest_cpu_s": 0.0,
-                    "foreign_cpu_s": 0.0,
-                    "steal_s": 0.0,
-                    "drain_ms": 0.1,
-                },
-            }
+                errors=0,
+                histogram=histogram(2e9 / throughput),
+                slice=SliceUse(
+                    turn=turn,
+                    server_cpu_s=length_s,
+                    rest_cpu_s=0.0,
+                    foreign_cpu_s=0.0,
+                    steal_s=0.0,
+                    drain_ms=0.1,
+                ),
+            )
             for index, turn in enumerate(own)
         ]
-        operations = sum(i["operations"] for i in intervals)
+        operations = sum(i.operations for i in intervals)
         found = self.measured(operations / (length_s * len(own)), operations)
         return self.target.script(self.number, replace(found, intervals=intervals))
 
@@ -191,24 +192,24 @@ class FakeServer:
         """The same run in the launch's intervals, slow at first."""
         launch, target = self.launch, self.target
         drawn = random.Random(f"ripple {self.number} {launch.seed}")
-        intervals: list[dict[str, Any]] = []
+        intervals: list[WindowInterval] = []
         for index in range(math.ceil(round(launch.window_s / launch.interval_s, 6))):
             start = index * launch.interval_s
             length = min(launch.interval_s, launch.window_s - start)
             share = target.warming(launch, launch.warmup_s + start + length / 2)
             rate = throughput * share * math.exp(drawn.gauss(0, target.ripple))
             intervals.append(
-                {
-                    "index": index,
-                    "start_ms": 1000 * start,
-                    "length_ms": 1000 * length,
-                    "operations": int(rate * length),
-                    "errors": 0,
-                    "histogram": histogram(round(2e9 / rate, -1)),
-                }
+                WindowInterval(
+                    index=index,
+                    start_ms=1000 * start,
+                    length_ms=1000 * length,
+                    operations=int(rate * length),
+                    errors=0,
+                    histogram=histogram(round(2e9 / rate, -1)),
+                )
             )
-            on_interval(intervals[-1]["operations"], start + length)
-        operations = sum(i["operations"] for i in intervals)
+            on_interval(intervals[-1].operations, start + length)
+        operations = sum(i.operations for i in intervals)
         found = self.measured(operations / launch.window_s, operations)
         return target.script(self.number, replace(found, intervals=intervals))
 
@@ -237,24 +238,24 @@ class FakeServer:
             histogram=encoded,
             latency_of="operations",
             intervals=[
-                {
-                    "index": 0,
-                    "start_ms": 0.0,
-                    "length_ms": self.launch.window_s * 1000,
-                    "operations": operations,
-                    "errors": 0,
-                    "histogram": encoded,
-                }
+                WindowInterval(
+                    index=0,
+                    start_ms=0.0,
+                    length_ms=self.launch.window_s * 1000,
+                    operations=operations,
+                    errors=0,
+                    histogram=encoded,
+                )
             ],
             threads=[
-                {"cpu": i, "operations": operations // 2, "cpu_s": self.launch.window_s}
+                ThreadResult(cpu=i, operations=operations // 2, cpu_s=self.launch.window_s)
                 for i in range(2)
             ],
             cpus=[
-                {"cpu": i, "busy": 0.97, "user": 0.95, "system": 0.02, "softirq": 0.0, "steal": 0.0}
+                CpuShare(cpu=i, busy=0.97, user=0.95, system=0.02, softirq=0.0, steal=0.0)
                 for i in range(2)
             ],
-            health=dict(HEALTHY),
+            health=HEALTHY,
         )
 
     def evidence(self) -> Evidence:
@@ -280,7 +281,8 @@ class FakeServer:
 
 def throttled(measured: Measured) -> Measured:
     """The same run with a client that was the limit: one thread busy, the server idle."""
-    return replace(measured, health={**measured.health, "busiest_thread": 0.97, "server_idle": 0.4})
+    limit = {"busiest_thread": 0.97, "server_idle": 0.4}
+    return replace(measured, health=measured.health.model_copy(update=limit))
 
 
 def moving(

@@ -137,7 +137,7 @@ class Pretended:
                 told=str(self._told),
                 asked=str(self._asked),
                 histogram=histogram(1000.0),
-                healthy={**HEALTHY, "loader": "in-process", "busiest_thread": None},
+                healthy={**HEALTHY.model_dump(), "loader": "in-process", "busiest_thread": None},
                 result=RESULT,
             )
         )

@@ -39,7 +39,7 @@ def test_a_healthy_run_counts(good) -> None:
 )
 def test_what_disturbs_a_run_voids_it_and_is_named(good, change: dict, said: str) -> None:
     """Each rule by itself."""
-    assert said in void_reason(replace(good, health={**HEALTHY, **change}))
+    assert said in void_reason(replace(good, health=HEALTHY.model_copy(update=change)))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_disturbs_a_run_voids_it_and_is_named(good, change: dict, said: str
 )
 def test_what_does_not_limit_does_not_void(good, change: dict) -> None:
     """A busy client beside a saturated server is no fault; nor is a load inside the server."""
-    assert void_reason(replace(good, health={**HEALTHY, **change})) == ""
+    assert void_reason(replace(good, health=HEALTHY.model_copy(update=change))) == ""
 
 
 def test_errors_above_one_in_a_thousand_void(good) -> None:

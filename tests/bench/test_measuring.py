@@ -44,11 +44,14 @@ def shaken(spread: float, in_slices: bool) -> object:
     """A script that shakes runs of one of the two ways."""
 
     def script(number: int, measured: Measured) -> Measured:
-        sliced = any("slice" in interval for interval in measured.intervals)
+        sliced = any(interval.slice is not None for interval in measured.intervals)
         if sliced != in_slices:
             return measured
         factor = 1 + random.Random(number).uniform(-spread, spread)
-        shown = [{**i, "operations": int(i["operations"] * factor)} for i in measured.intervals]
+        shown = [
+            i.model_copy(update={"operations": int(i.operations * factor)})
+            for i in measured.intervals
+        ]
         metrics = {**measured.metrics, "throughput": measured.metrics["throughput"] * factor}
         return replace(measured, metrics=metrics, intervals=shown)
 
@@ -109,7 +112,7 @@ def test_runs_that_others_disturb_leave_slices(tmp_path: Path) -> None:
     """Foreign work voids runs, and meets all arms that take turns alike."""
 
     def busy(number: int, measured: Measured) -> Measured:
-        return replace(measured, health={**measured.health, "foreign_cpu": 0.4})
+        return replace(measured, health=measured.health.model_copy(update={"foreign_cpu": 0.4}))
 
     found = chosen(study_of(), fake(script=busy), tmp_path)
     assert (found.chosen, found.reason.code) == ("slices", Code.RUNS_DISTURBED)

@@ -60,7 +60,7 @@ def test_all_arms_of_a_block_have_the_turns_that_the_plan_draws(bundle: Bundle) 
         assert len(order) == len(runs) * bundle.plan.rounds
         for arm, record in enumerate(runs):
             own = [turn for turn, of in enumerate(order) if of == arm]
-            assert [i["slice"]["turn"] for i in record.intervals] == own
+            assert [i.slice.turn for i in record.intervals] == own
 
 
 def test_every_round_is_a_permutation_and_they_differ(bundle: Bundle) -> None:
@@ -91,7 +91,7 @@ def test_a_block_that_was_spoiled_once_is_made_again(tmp_path: Path, study: Stud
     assert differences(bundle) == []
     again = next(r for r in records if r.attempt == 1)
     order = drawn(bundle, again.case, again.block, 1, 3)
-    assert [i["slice"]["turn"] for i in again.intervals] == [
+    assert [i.slice.turn for i in again.intervals] == [
         turn for turn, arm in enumerate(order) if arm == again.slot
     ]
 
@@ -147,7 +147,7 @@ def test_the_engine_takes_turns(tmp_path: Path) -> None:
     run(bundle)
     runs = [r for r in bundle.runs() if r.block == 0]
     assert [r.status for r in runs] == ["ok", "ok"]
-    held = sorted(i["slice"]["turn"] for r in runs for i in r.intervals)
+    held = sorted(i.slice.turn for r in runs for i in r.intervals)
     assert held == list(range(2 * bundle.plan.rounds))
     assert all(r.operations > 0 for r in runs)
     assert differences(bundle) == []

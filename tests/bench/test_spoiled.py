@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.bench import Silent, prepare, run
+from assay.native.messages import WindowInterval
 from assay.record import Bundle, differences
 from assay.targets import Measured
 from fakes import FACTS, STUDY, FakeTarget, run_fake
@@ -55,8 +56,8 @@ def test_a_saturated_server_has_no_latency_to_compare(
     """Its throughput stands; its latency is that of the window."""
 
     def slow(number: int, measured: Measured) -> Measured:
-        health = {**measured.health, "asked_per_s": 1000.0, "achieved_per_s": 900.0}
-        return replace(measured, health=health)
+        changed = {"asked_per_s": 1000.0, "achieved_per_s": 900.0}
+        return replace(measured, health=measured.health.model_copy(update=changed))
 
     fake.script = slow
     bundle = run_fake(tmp_path / "b", fake, read_study(LATENCY))
@@ -73,14 +74,9 @@ def test_no_difference_is_not_said_of_runs_that_still_move(
     def warming(number: int, measured: Measured) -> Measured:
         first = int(measured.operations / 2.2)
         halves = [
-            {
-                "index": k,
-                "start_ms": 150.0 * k,
-                "length_ms": 150.0,
-                "operations": n,
-                "errors": 0,
-                "histogram": "",
-            }
+            WindowInterval(
+                index=k, start_ms=150.0 * k, length_ms=150.0, operations=n, errors=0, histogram=""
+            )
             for k, n in enumerate((first, measured.operations - first))
         ]
         return replace(measured, intervals=halves)

@@ -237,10 +237,10 @@ def test_two_bundles_are_compared_by_the_runs_of_their_verdicts(tmp_path: Path, 
     quiet, stolen = FakeTarget(noise=0.0), FakeTarget(noise=0.0)
 
     def disturbed(number: int, measured: Measured) -> Measured:
-        metrics, health = dict(measured.metrics), dict(measured.health)
+        metrics, health = dict(measured.metrics), measured.health
         if number < 2:
             metrics["throughput"] *= 10
-            health["steal"] = 0.5 if number == 1 else 0.0
+            health = health.model_copy(update={"steal": 0.5 if number == 1 else 0.0})
         return replace(measured, metrics=metrics, health=health)
 
     stolen.script = disturbed

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import AlteredError, BundleError
-from assay.record import Bundle, differences
+from assay.record import Bundle, RunRecord, differences
+from assay.record.observations import observation
+from assay.stats.constants import STANDARD
+from fakes import FakeTarget, run_fake
 
 
 def lines(bundle: Bundle) -> list[str]:
@@ -124,3 +127,28 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path, finished: Bundle) -> None:
         Bundle.open(tmp_path)
     with pytest.raises(BundleError, match="is not empty"):
         Bundle.create(finished.folder, "", finished.plan, {})
+
+
+def test_a_closed_loop_and_a_run_that_failed_have_no_rate_to_fall_short_of(
+    tmp_path: Path, fake: FakeTarget, study
+) -> None:
+    """Only what was asked for can be missed."""
+    record = next(iter(run_fake(tmp_path / "b", fake, study).runs()))
+    assert record.health is not None
+    asked = record.health.model_copy(update={"asked_per_s": 2 * record.health.achieved_per_s})
+    found = {
+        name: observation(record.model_copy(update={"health": health}), STANDARD).saturated
+        for name, health in (("closed", record.health), ("open", asked), ("failed", None))
+    }
+    assert found["open"] is not None
+    assert (found["closed"], found["failed"]) == (None, None)
+
+
+def test_a_failed_run_of_an_older_bundle_is_read_with_its_empty_health(
+    tmp_path: Path, fake: FakeTarget, study
+) -> None:
+    record = next(iter(run_fake(tmp_path / "b", fake, study).runs()))
+    body = record.model_dump(mode="json") | {"status": "failed", "health": {}}
+    assert RunRecord.model_validate(body).health is None
+    with pytest.raises(ValueError, match="foreign_cpu"):
+        RunRecord.model_validate(body | {"health": {"steal": 0.0}})

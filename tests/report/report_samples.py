@@ -48,7 +48,8 @@ def cases(text: str) -> str:
 def wide(number: int, measured: Measured) -> Measured:
     """The same run on 64 CPUs, the odd ones half idle, with a long tail of latencies."""
     slow = histogram(5e6)
-    tail = [{"cpu": c, "busy": 0.9 - 0.4 * (c % 2) - 0.001 * c} for c in range(64)]
+    still = {"user": 0.0, "system": 0.0, "softirq": 0.0, "steal": 0.0}
+    tail = [{"cpu": c, "busy": 0.9 - 0.4 * (c % 2) - 0.001 * c, **still} for c in range(64)]
     return replace(measured, cpus=tail, histogram=slow if number % 9 == 0 else measured.histogram)
 
 

@@ -51,8 +51,8 @@ def test_the_runs_are_those_of_the_verdict(tmp_path: Path, fake: FakeTarget, rea
     """A good run whose case was run again in its block is not added."""
 
     def disturbed(number: int, measured: Measured) -> Measured:
-        health = {**measured.health, "steal": 0.5 if number == 1 else 0.0}
-        return replace(measured, health=health)
+        stolen = {"steal": 0.5 if number == 1 else 0.0}
+        return replace(measured, health=measured.health.model_copy(update=stolen))
 
     fake.script = disturbed
     bundle = run_fake(tmp_path / "b", fake, read_study())

@@ -63,16 +63,10 @@ def test_with_that_many_a_quantile_is_known_to_a_tenth_of_its_own_tail():
 
 def test_a_server_that_cannot_keep_up_is_saturated():
     """Below 99 % of the offered rate the latency is that of the window."""
-    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 900.0}) == Saturation(1000, 900)
+    assert saturated(asked=1000.0, achieved=900.0) == Saturation(1000, 900)
     said = Reason.of(Code.SATURATED, arm="hint", runs=1, of=4, asked=1000.0, achieved=900.0).text
     assert said == (
         "hint was saturated in 1 of 4 runs: 900 of 1,000 operations/s were answered (90 %), so "
         "latency grows with the window: offer less"
     )
-    assert saturated({"asked_per_s": 1000.0, "achieved_per_s": 990.0}) is None
-
-
-def test_a_closed_loop_is_never_called_saturated():
-    """It has no rate to fall short of; neither has a run that failed."""
-    assert saturated({"asked_per_s": None, "achieved_per_s": 900.0}) is None
-    assert saturated({}) is None
+    assert saturated(asked=1000.0, achieved=990.0) is None

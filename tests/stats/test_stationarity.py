@@ -1,6 +1,7 @@
 """Trends inside a window: found where they matter, rarely made up."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +14,8 @@ MARGIN = math.log1p(0.02)
 
 
 def interval(start, length, operations):
-    """An interval as a run records it."""
-    return {
-        "index": 0, "start_ms": start, "length_ms": length, "operations": operations,
-        "errors": 0, "histogram": "",
-    }  # fmt: skip
+    """A part of a window."""
+    return SimpleNamespace(start_ms=start, length_ms=length, operations=operations)
 
 
 def windows(rng, runs, deviation, slopes):

@@ -9,9 +9,7 @@ judgements, made on a virtual machine with two CPUs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from assay.native.messages import Health
 from assay.stats.latency import SATURATED
 from assay.targets import Measured
 
@@ -43,19 +41,19 @@ def void_reason(measured: Measured, takes_turns: bool = False) -> str:
     return "; ".join(reasons)
 
 
-def client_limits(health: Mapping[str, Any]) -> list[str]:
+def client_limits(health: Health) -> list[str]:
     """Why the client, and not the server, was the limit; empty if it was not."""
     reasons = []
-    busiest, idle = health["busiest_thread"], health["server_idle"]
+    busiest, idle = health.busiest_thread, health.server_idle
     if busiest is not None and busiest > BUSIEST_CLIENT and idle > SERVER_IDLE:
         reasons.append(
             f"the client was the limit: its busiest thread {100 * busiest:.0f} % busy "
             f"while the server's CPUs idled {100 * idle:.0f} %"
         )
-    late = health["late_sends"]
+    late = health.late_sends
     if late is not None and late > LATE_SENDS:
         reasons.append(f"the client was the limit: {100 * late:.1f} % of sends were late")
-    asked, achieved = health["asked_per_s"], health["achieved_per_s"]
+    asked, achieved = health.asked_per_s, health.achieved_per_s
     if asked is not None and achieved < SATURATED * asked and idle > SERVER_IDLE:
         reasons.append(
             f"the client was the limit: {achieved:.0f} of {asked:.0f} operations/s were sent "
@@ -64,12 +62,12 @@ def client_limits(health: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
-def _machine(health: Mapping[str, Any], takes_turns: bool) -> list[str]:
+def _machine(health: Health, takes_turns: bool) -> list[str]:
     reasons = []
-    if health["foreign_cpu"] > FOREIGN_CPUS and not takes_turns:
-        reasons.append(f"other processes took {health['foreign_cpu']:.2f} CPUs")
-    if health["steal"] > STOLEN_CPUS and not takes_turns:
-        reasons.append(f"the hypervisor took {health['steal']:.2f} CPUs")
-    if abs(health["clock_step_ms"]) > CLOCK_STEP_MS:
-        reasons.append(f"the clock stepped by {health['clock_step_ms']:.0f} ms")
+    if health.foreign_cpu > FOREIGN_CPUS and not takes_turns:
+        reasons.append(f"other processes took {health.foreign_cpu:.2f} CPUs")
+    if health.steal > STOLEN_CPUS and not takes_turns:
+        reasons.append(f"the hypervisor took {health.steal:.2f} CPUs")
+    if abs(health.clock_step_ms) > CLOCK_STEP_MS:
+        reasons.append(f"the clock stepped by {health.clock_step_ms:.0f} ms")
     return reasons

@@ -189,7 +189,7 @@ def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
         read_back=dict(evidence.read_back),
         witness=_witnesses(job, evidence),
         dose=_doses(job, measured),
-        health=dict(measured.health),
+        health=measured.health,
     )
 
 

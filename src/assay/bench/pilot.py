@@ -406,12 +406,12 @@ def _series(measured: Measured, study: Study) -> NDArray[np.float64]:
 
     The last interval is what was left of the window: it counts from half a length on.
     """
-    whole = [i for i in measured.intervals if i["length_ms"] >= 500 * study.interval_s]
+    whole = [i for i in measured.intervals if i.length_ms >= 500 * study.interval_s]
     quantile = _quantile(study.primary)
     if quantile is None:
-        found = [i["operations"] / i["length_ms"] for i in whole]
+        found = [i.operations / i.length_ms for i in whole]
     else:
-        found = [_latency(i["histogram"], quantile) for i in whole if i["operations"]]
+        found = [_latency(i.histogram, quantile) for i in whole if i.operations]
     if len(found) < LEAST_WINDOWS or not measured.operations:
         raise RunError(
             f"{len(found)} of the {len(measured.intervals)} intervals show {study.primary}, "

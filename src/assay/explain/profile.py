@@ -210,7 +210,9 @@ def _difference(case: str, before: ArmProfile, after: ArmProfile, unused: int) -
     if rest:
         moved.append(_moved(OTHERS, (), rest, pair))
     runs = [*before.runs.values(), *after.runs.values()]
-    in_process = any(run.health.get("loader") == "in-process" for run, _ in runs)
+    in_process = any(
+        run.health is not None and run.health.loader == "in-process" for run, _ in runs
+    )
     return ProfileDifference(case, before, after, len(blocks), moved, unused, in_process)
 
 

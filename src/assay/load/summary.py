@@ -54,7 +54,7 @@ class Summary:
         """From the messages of a run."""
         load = result.load
         assert load is not None
-        reasons = client_limits(health.model_dump())
+        reasons = client_limits(health)
         late = quantiles_of(load.lateness)
         if load.ended_by is not None:
             reasons.insert(0, f"the run ended early: {load.ended_by}")

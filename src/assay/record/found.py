@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.native.messages import CpuShare, Health, ThreadResult, WindowInterval
 from assay.record.replay import Step
 from assay.record.run import RunRecord, Status, WitnessRecord
 
@@ -23,13 +24,13 @@ class RunFound:
     counters: Mapping[str, float] = field(default_factory=dict)
     histogram: str = ""
     latency_of: str = "operations"
-    intervals: list[dict[str, Any]] = field(default_factory=list)
-    threads: list[dict[str, Any]] = field(default_factory=list)
-    cpus: list[dict[str, Any]] = field(default_factory=list)
+    intervals: list[WindowInterval] = field(default_factory=list)
+    threads: list[ThreadResult] = field(default_factory=list)
+    cpus: list[CpuShare] = field(default_factory=list)
     read_back: Mapping[str, Any] = field(default_factory=dict)
     witness: Mapping[str, WitnessRecord] = field(default_factory=dict)
     dose: Mapping[str, float] = field(default_factory=dict)
-    health: Mapping[str, Any] = field(default_factory=dict)
+    health: Health | None = None
     profile: str = ""
 
     def recorded(self, step: Step, run: int, started: str, took_s: float) -> RunRecord:
@@ -60,6 +61,6 @@ class RunFound:
             read_back=dict(self.read_back),
             witness=dict(self.witness),
             dose=dict(self.dose),
-            health=dict(self.health),
+            health=self.health,
             profile=self.profile,
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from assay.native.messages import Health, SliceUse, WindowInterval
 from assay.record.run import RunRecord
 from assay.stats.constants import STANDARD, Constants
-from assay.stats.latency import latency_count, saturated
+from assay.stats.latency import Saturation, latency_count, saturated
 from assay.stats.stationarity import trend_of
 from assay.verdict.observations import Block, Observation, Seen, SliceSeen
 
@@ -58,25 +58,28 @@ def observation(record: RunRecord, constants: Constants) -> Observation:
         latencies=latency_count(record.operations, record.latency_of),
         latency_of=record.latency_of,
         trend=trend_of(record.intervals),
-        saturated=saturated(record.health, constants),
-        open_loop=record.health.get("asked_per_s") is not None,
+        saturated=_saturated(record.health, constants),
+        open_loop=record.health is not None and record.health.asked_per_s is not None,
         slices=_slices(record),
     )
 
 
+def _saturated(health: Health | None, constants: Constants) -> Saturation | None:
+    if health is None or health.asked_per_s is None:
+        return None
+    return saturated(health.asked_per_s, health.achieved_per_s, constants)
+
+
 def _slices(record: RunRecord) -> tuple[SliceSeen, ...]:
     """The run's slices in order; none where arms did not take turns."""
-    return tuple(
-        _slice(interval) for interval in record.intervals if interval.get("slice") is not None
-    )
+    return tuple(_slice(i, i.slice) for i in record.intervals if i.slice is not None)
 
 
-def _slice(interval: dict[str, Any]) -> SliceSeen:
-    used, seconds = interval["slice"], interval["length_ms"] / 1000
-    operations, cpu_s = interval["operations"], used["server_cpu_s"]
+def _slice(interval: WindowInterval, used: SliceUse) -> SliceSeen:
+    seconds, operations, cpu_s = interval.length_ms / 1000, interval.operations, used.server_cpu_s
     metrics = {"throughput": operations / seconds} if seconds > 0 else {}
     if operations and cpu_s:
         metrics["operations_per_cpu_s"] = operations / cpu_s
         metrics["cpu_per_operation"] = cpu_s * 1e9 / operations
-    foreign = (used["foreign_cpu_s"] + used["steal_s"]) / seconds if seconds > 0 else 0.0
+    foreign = (used.foreign_cpu_s + used.steal_s) / seconds if seconds > 0 else 0.0
     return SliceSeen(metrics, foreign)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from assay.native.messages import CpuShare, Health, ThreadResult, WindowInterval
 
 Status = Literal["ok", "void", "failed"]
 
@@ -30,7 +32,8 @@ class RunRecord(Recorded):
     HdrHistogram V2, deflated, base64, in nanoseconds; `dose` by factor, per
     operation where the change counts it so; `extension` numbers the extension of the study
     that the run belongs to, 0 as planned; `profile` is the SHA-256 of its file in
-    `profiles/`, or empty; `digest` is chained to the line before.
+    `profiles/`, or empty; `health` is None where the run failed; `digest` is chained to the line
+    before.
     """
 
     run: int
@@ -52,13 +55,13 @@ class RunRecord(Recorded):
     counters: dict[str, float]
     histogram: str
     latency_of: str
-    intervals: list[dict[str, Any]]
-    threads: list[dict[str, Any]]
-    cpus: list[dict[str, Any]]
+    intervals: list[WindowInterval]
+    threads: list[ThreadResult]
+    cpus: list[CpuShare]
     read_back: dict[str, Any]
     witness: dict[str, WitnessRecord]
     dose: dict[str, float]
-    health: dict[str, Any]
+    health: Annotated[Health | None, BeforeValidator(lambda seen: seen or None)]
     profile: str = ""
     digest: str = ""
 

@@ -14,9 +14,7 @@ Sources: the project's method note, 3.15; 100 beyond the quantile leaves the cou
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
@@ -77,12 +75,9 @@ class Saturation:
     achieved: float
 
 
-def saturated(health: Mapping[str, Any], constants: Constants = STANDARD) -> Saturation | None:
+def saturated(asked: float, achieved: float, constants: Constants = STANDARD) -> Saturation | None:
     """What a run at a fixed rate did not keep up with; its latency then grows with its window.
 
-    None where it kept up, and for closed loops.
+    `asked` and `achieved`: operations per second. None where it kept up.
     """
-    asked, achieved = health.get("asked_per_s"), health.get("achieved_per_s")
-    if asked is None or achieved is None or achieved >= constants.saturated * asked:
-        return None
-    return Saturation(asked, achieved)
+    return Saturation(asked, achieved) if achieved < constants.saturated * asked else None

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
@@ -50,31 +50,43 @@ class Steady:
     """The trend that is too large; None where none is."""
 
 
-def trend_of(intervals: Sequence[Mapping[str, Any]]) -> float | None:
+class Stretch(Protocol):
+    """A part of a window; times in milliseconds."""
+
+    @property
+    def start_ms(self) -> float: ...
+
+    @property
+    def length_ms(self) -> float: ...
+
+    @property
+    def operations(self) -> int: ...
+
+
+def trend_of(intervals: Sequence[Stretch]) -> float | None:
     """Log of the second half's operations per ms over the first half's, of one run.
 
-    `intervals`: as recorded, with `start_ms`, `length_ms` and `operations`; one that straddles
-    the middle counts for both halves in proportion. None with fewer than two intervals, or when a
-    half has no operation.
+    An interval that straddles the middle counts for both halves in proportion. None with fewer
+    than two intervals, or when a half has no operation.
     """
-    parts = [i for i in intervals if i["length_ms"] > 0]
+    parts = [i for i in intervals if i.length_ms > 0]
     if len(parts) < 2:
         return None
-    start = min(i["start_ms"] for i in parts)
-    end = max(i["start_ms"] + i["length_ms"] for i in parts)
+    start = min(i.start_ms for i in parts)
+    end = max(i.start_ms + i.length_ms for i in parts)
     middle = (start + end) / 2
     first, second = _rate(parts, start, middle), _rate(parts, middle, end)
     return math.log(second / first) if first > 0 and second > 0 else None
 
 
-def _rate(parts: Sequence[Mapping[str, Any]], start: float, end: float) -> float:
+def _rate(parts: Sequence[Stretch], start: float, end: float) -> float:
     """Operations per ms between two times, over the time that intervals cover."""
     operations = covered = 0.0
     for part in parts:
-        begins, length = part["start_ms"], part["length_ms"]
+        begins, length = part.start_ms, part.length_ms
         inside = min(end, begins + length) - max(start, begins)
         if inside > 0:
-            operations += part["operations"] * inside / length
+            operations += part.operations * inside / length
             covered += inside
     return operations / covered if covered else 0.0
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from assay.changes import Evidence
 from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
+from assay.native.messages import CpuShare, Health, ThreadResult, WindowInterval
 from assay.targets.servers.framework.attachment import Attachable
 
 
@@ -124,10 +125,10 @@ class Measured:
     counters: Mapping[str, float]
     histogram: str
     latency_of: str
-    intervals: list[dict[str, Any]]
-    threads: list[dict[str, Any]]
-    cpus: list[dict[str, Any]]
-    health: Mapping[str, Any]
+    intervals: list[WindowInterval]
+    threads: list[ThreadResult]
+    cpus: list[CpuShare]
+    health: Health
 
 
 OnInterval = Callable[[int, float], None]

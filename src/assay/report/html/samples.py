@@ -317,8 +317,7 @@ def _cpus(runs: Sequence[RunRecord]) -> list[CpuBusy]:
     busy: dict[int, list[float]] = {}
     for run in runs:
         for cpu in run.cpus:
-            if cpu.get("busy") is not None:
-                busy.setdefault(int(cpu["cpu"]), []).append(float(cpu["busy"]))
+            busy.setdefault(cpu.cpu, []).append(cpu.busy)
     return [CpuBusy(cpu, statistics.fmean(b), min(b), max(b)) for cpu, b in sorted(busy.items())]
 
 

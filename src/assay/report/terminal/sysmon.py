@@ -53,7 +53,7 @@ class Totals:
             self.cpu_s = None
         elif self.cpu_s is not None:
             self.cpu_s += cost_ns * run.operations / 1e9
-        self.busy_s += sum(c["busy"] for c in run.cpus) * run.window_s
+        self.busy_s += sum(c.busy for c in run.cpus) * run.window_s
         self.available_s += len(run.cpus) * run.window_s
         for name, count in run.counters.items():
             self.counters[name] = self.counters.get(name, 0.0) + count

@@ -223,10 +223,10 @@ def _measured(
         counters=_counters(result, manifest, buffer_bytes),
         histogram=result.histogram,
         latency_of=result.latency_of,
-        intervals=[i.model_dump() for i in intervals],
-        threads=[t.model_dump() for t in result.threads],
-        cpus=[c.model_dump() for c in result.cpus],
-        health=health.model_dump(),
+        intervals=list(intervals),
+        threads=result.threads,
+        cpus=result.cpus,
+        health=health,
     )
 
 
