@@ -66,10 +66,10 @@ def test_the_answer_is_a_table_with_a_line_for_each_arm(decide):
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
         "value: higher is better (assumed: see --better), against old",
-        "arm   median  change, + is better  estimate  verdict        blocks",
+        "arm   median  typical run, + better  estimate  total               verdict        blocks",
         "old    999.4",
-        "fast    1051  [+4.68 %, +5.35 %]    +5.01 %  helps              12",
-        "same   999.5  [-0.28 %, +0.06 %]    -0.13 %  no difference      12",
+        "fast    1051  [+4.68 %, +5.35 %]      +5.01 %  [+4.72 %, +5.30 %]  helps              12",
+        "same   999.5  [-0.28 %, +0.06 %]      -0.13 %  [-0.32 %, +0.06 %]  no difference      12",
         "  fast  the interval lies above zero (look 1 of 1, 12 blocks)",
         "  same  the interval lies within 2 % of zero (look 1 of 1, 12 blocks)",
         "",
@@ -88,7 +88,7 @@ def test_the_json_holds_all_that_the_table_says(decide):
     }  # fmt: skip
     assert set(found["verdicts"][0]) == {
         "arm", "word", "strength", "estimate", "low", "high", "blocks", "level", "look", "final",
-        "reason",
+        "reason", "total",
     }  # fmt: skip
     assert words(found) == {"fast": "helps", "same": "no difference"}
     assert found["medians"]["old"] == pytest.approx(999.41)

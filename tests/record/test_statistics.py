@@ -10,7 +10,7 @@ import pytest
 from assay.core.errors import AlteredError, ExitCode, StatisticsError
 from assay.plan import PlannedStatistics
 from assay.record import Bundle, differences
-from assay.stats.constants import STANDARD, VERSION, Constants
+from assay.stats.constants import STANDARD, VERSION, VERSIONS, Constants
 from fakes import FakeTarget, run_fake
 
 OLD = Path(__file__).parent.parent / "data" / "before-statistics-version.tar.gz"
@@ -48,8 +48,18 @@ def test_a_bundle_made_before_plans_recorded_them_verifies(old: Bundle) -> None:
     """Its statistics are version 1, and its A/A control has its former name."""
     assert "sentinel" in [arm.name for arm in old.plan.arms]
     assert old.plan.statistics is None
-    assert old.plan.constants == STANDARD
+    assert old.plan.constants == VERSIONS[1]
     assert differences(old) == []
+
+
+def test_constants_that_version_1_did_not_write_down_have_the_values_it_had() -> None:
+    """The checks that came with version 2 do not apply to what version 1 decided."""
+    written = STANDARD.model_dump(mode="json")
+    del written["checks"]
+    for version, checks in ((1, 1), (2, 2)):
+        read = PlannedStatistics.model_validate({"version": version, "constants": written})
+        assert isinstance(read.constants, Constants)
+        assert read.constants.checks == checks
 
 
 def test_a_bundle_recomputes_with_the_constants_of_its_plan(
@@ -73,7 +83,7 @@ def test_another_version_is_named_and_nothing_is_called_altered(
     later = PlannedStatistics(version=99, constants={"unheard_of": 0.5})
     bundle = decided_by(finished, later, tmp_path / "later")
     with pytest.raises(
-        StatisticsError, match=r"decided by version 99 .* this is version 1"
+        StatisticsError, match=r"decided by version 99 .* this is version 2"
     ) as raised:
         differences(bundle)
     assert raised.value.exit_code == ExitCode.MISSING

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.reasons import Code, Reason
 from assay.stats import Rule, Word, judge, judge_once
 from assay.stats.boundary import looks, nominal_levels
 from assay.stats.sequence import extended
@@ -317,3 +318,51 @@ def test_all_extensions_together_spend_no_more_than_was_promised():
     assert RULE.alpha_main + sum(r.alpha_main for r in rules) == pytest.approx(0.05)
     spent = RULE.alpha_equivalence + sum(r.alpha_equivalence for r in rules)
     assert spent == pytest.approx(0.10)
+
+
+# "no difference" that is withheld
+
+
+def test_a_withheld_no_difference_stays_open_until_the_planned_end():
+    """It is said at the first look at which nothing speaks against it, and never before."""
+    reason = Reason.of(Code.COARSE_STEPS, metric="throughput", step=0.1)
+    values = noisy(0.0, 0.005, 30, 4)
+    asked = []
+
+    def until(block):
+        def withhold(name, count, level):
+            asked.append((name, count, level))
+            return reason if count < block else None
+
+        return withhold
+
+    schedule = looks(30, RULE.alpha_main)
+    plain = judge({"a": values}, RULE, 30, 30)["a"]
+    assert (plain.word, plain.until) == ("no difference", schedule[0])
+    later = judge({"a": values}, RULE, 30, 30, withhold=until(schedule[1]))["a"]
+    assert (later.word, later.final, later.until) == ("no difference", True, schedule[1])
+    first = {"a": values[: schedule[0]]}
+    open_ = judge(first, RULE, 30, schedule[0], withhold=until(99))["a"]
+    assert (open_.word, open_.final, open_.reasons[0]) == ("undecided", False, reason)
+    ended = judge({"a": values}, RULE, 30, 30, withhold=until(99))["a"]
+    assert (ended.word, ended.final, ended.until) == ("undecided", True, 30)
+    assert {(name, count) for name, count, _ in asked} == {("a", look) for look in schedule}
+    assert all(0 < level < RULE.alpha for _, _, level in asked)
+
+
+def test_what_was_withheld_can_be_extended():
+    """An extension takes up whatever ended undecided."""
+    values = noisy(0.0, 0.005, 45, 4)
+    reason = Reason.of(Code.COARSE_STEPS, metric="throughput", step=0.1)
+
+    def withhold(name, count, level):
+        return reason if count <= 30 else None
+
+    found = judge({"a": values}, RULE, 30, 45, extensions=1, withhold=withhold)["a"]
+    assert (found.word, found.until) == ("no difference", 45)
+
+
+def test_helps_is_never_withheld():
+    """The hook is asked about "no difference" alone."""
+    found = judge({"a": noisy(0.10, 0.01, 8, 1)}, RULE, 30, 8, withhold=lambda *_: 1 / 0)["a"]
+    assert found.word == "helps"

@@ -16,6 +16,7 @@ from assay.stats.warnings import (
     slot_p,
     slot_warning,
     ties_warning,
+    turned_warning,
 )
 
 
@@ -270,3 +271,44 @@ def test_the_rank_test_is_right_for_a_handful_of_runs(sizes):
         for _ in range(2000)
     )
     assert hits <= 40
+
+
+# two arms: what one hands on over the border of blocks
+
+
+def two_arms(
+    rng: np.random.Generator, blocks: int, kappa: float
+) -> tuple[dict[int, float], dict[int, bool]]:
+    """Contrasts of equal arms, whose runs differ by `kappa` where each ran after the other."""
+    first = rng.integers(0, 2, blocks)
+    turned = {k: bool(first[k] == first[k - 1]) for k in range(1, blocks)}
+    values = {k: rng.normal(0, 0.014) + kappa * turned.get(k, False) for k in range(blocks)}
+    return values, turned
+
+
+@pytest.mark.parametrize(("blocks", "least"), [(20, 0.35), (40, 0.85)])
+def test_what_one_of_two_arms_hands_on_shows_between_blocks(blocks: int, least: float) -> None:
+    """2 % at 1 % noise of a run; inside blocks every order carries it alike."""
+    rng = np.random.default_rng(21)
+    found = [turned_warning(*two_arms(rng, blocks, 0.02), "b", "a") for _ in range(200)]
+    assert sum(warning is not None for warning in found) / 200 > least
+
+
+def test_two_arms_that_hand_nothing_on_are_rarely_said_to() -> None:
+    """One study in a hundred, as every warning."""
+    rng = np.random.default_rng(22)
+    found = [turned_warning(*two_arms(rng, 40, 0.0), "b", "a") for _ in range(500)]
+    assert sum(warning is not None for warning in found) <= 13
+
+
+def test_the_blocks_that_are_free_of_it_are_counted() -> None:
+    values = {k: (0.1 if k % 2 else 0.0) + 0.001 * k for k in range(20)}
+    warning = turned_warning(values, {k: bool(k % 2) for k in range(1, 20)}, "b", "a")
+    assert warning is not None
+    assert (warning.fields["free"], warning.fields["blocks"]) == (9, 19)
+    assert "b looks 10.5 % better against a" in warning.text
+
+
+def test_a_few_blocks_tell_nothing_of_it() -> None:
+    assert turned_warning({}, {}, "b", "a") is None
+    assert turned_warning({0: 0.1, 1: 0.0}, {1: True}, "b", "a") is None

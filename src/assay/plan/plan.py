@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 
 from assay.core.errors import StatisticsError
 from assay.core.terms import Direction
@@ -127,6 +127,19 @@ class PlannedStatistics(Planned):
 
     version: int = VERSION
     constants: Constants | dict[str, JsonValue] = STANDARD
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written_before(cls, said: Any) -> Any:
+        """Constants that a version did not write down have the values that it had."""
+        known = VERSIONS.get(said.get("version", VERSION)) if isinstance(said, dict) else None
+        given = said.get("constants") if known is not None else None
+        if known is None or not isinstance(given, dict):
+            return said
+        try:
+            return {**said, "constants": Constants.model_validate(known.model_dump() | given)}
+        except ValidationError:
+            return said
 
 
 class Slot(Planned):

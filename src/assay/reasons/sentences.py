@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.core.units import percent
+from assay.core.units import format_percent, percent
 from assay.reasons.code import Code
 from assay.reasons.measuring_sentences import MEASURING
 from assay.reasons.summary_sentences import SUMMARIES
@@ -113,6 +113,41 @@ def _slow_runs(
     )
 
 
+def _between(total: float, low: float, high: float) -> str:
+    return f"{format_percent(total)} [{format_percent(low)}, {format_percent(high)}]"
+
+
+def _typical_only(total: float, low: float, high: float) -> str:
+    return (
+        "this is the typical run; total work, all runs together, is not shown to be no worse: "
+        f"{_between(total, low, high)}"
+    )
+
+
+def _total_differs(total: float, low: float, high: float) -> str:
+    return (
+        f"total work, all runs together, differs by {_between(total, low, high)}: some runs are "
+        "far from the typical one; no difference is withheld"
+    )
+
+
+def _coarse_steps(metric: str, step: float) -> str:
+    return (
+        f"{metric} comes in steps of {percent(step)} or more, wider than the margin, so a smaller "
+        "difference cannot show; no difference is withheld: measure longer, or take a metric that "
+        "is not rounded so coarsely"
+    )
+
+
+def _carried(word: str, low: float | None, high: float | None, blocks: int) -> str:
+    ends = "-inf" if low is None else format_percent(low)
+    ends += f", {'+inf' if high is None else format_percent(high)}"
+    return (
+        f"a run depends on the run before it; the {blocks} blocks that are free of that say {word} "
+        f"[{ends}]"
+    )
+
+
 def _scales(side: str, parameter: str, against: str) -> str:
     less = "less" if side == "above" else "more"
     return f"the interval lies {side} zero: {less} {parameter} than {against}"
@@ -139,6 +174,10 @@ SENTENCES: dict[Code, Callable[..., str]] = {
     Code.BLOCKS_NEEDED: _needed,
     Code.NOISE_UNKNOWN: lambda: "at least 3 blocks are needed to judge the noise",
     Code.NOT_ROBUST: lambda word: f"not robust: the mean-based interval says {word}",
+    Code.TYPICAL_ONLY: _typical_only,
+    Code.TOTAL_DIFFERS: _total_differs,
+    Code.CARRIED: _carried,
+    Code.COARSE_STEPS: _coarse_steps,
     Code.CHANCE: lambda: "not beyond what chance brings among so many metrics",
     Code.SECONDARY: lambda: "a secondary metric, fixed sample",
     Code.NO_WITNESS: lambda evidence: f"no witness: {evidence}",

@@ -80,6 +80,17 @@ def _carry_over(
     )
 
 
+def _carry_between(arm: str, baseline: str, change: float, free: int, blocks: int) -> str:
+    """`change`: of the contrast where each arm ran after the other; `free`: blocks without it."""
+    better = "better" if change > 0 else "worse"
+    return (
+        f"{arm} looks {percent(abs(change))} {better} against {baseline} where each of the two ran "
+        "after the other than where both ran after the same one: a run depends on the run before "
+        f"it; the {free} of {blocks} blocks where both ran after the same one are free of that, "
+        "and a better reset between runs mends it."
+    )
+
+
 def _same(others: tuple[str, ...]) -> str:
     return f" The same of {', '.join(others)}." if others else ""
 
@@ -106,6 +117,16 @@ def _voids_depend(
         f"arms' (Fisher p = {p:.2g}): a rule that voids runs may depend on the arm, and the "
         "runs that count may be the lucky ones; read the reasons of the void runs, and give the "
         "machine more room before trusting the verdict."
+    )
+
+
+def _failures_depend(
+    arm: str, failures: int, runs: int, other_failures: int, other_runs: int, p: float
+) -> str:
+    return (
+        f"{failures} of {runs} runs of {arm} failed, {other_failures} of {other_runs} of the other "
+        f"arms' (Fisher p = {p:.2g}): the change may make the server fail, and the runs that did "
+        "not may be the lucky ones; read why they failed before trusting the verdict."
     )
 
 
@@ -156,7 +177,9 @@ WARNINGS: dict[Code, Callable[..., str]] = {
     Code.SERIAL_CORRELATION: _serial_correlation,
     Code.COARSE_METRIC: _coarse_metric,
     Code.CARRY_OVER: _carry_over,
+    Code.CARRY_BETWEEN: _carry_between,
     Code.VOIDS_DEPEND: _voids_depend,
+    Code.FAILURES_DEPEND: _failures_depend,
     Code.STAND_IN: lambda case, stand_in: f"case {case} ran on a stand-in: {stand_in}",
     Code.CLOSED_LOOP: _closed_loop,
     Code.PILOT_UNSETTLED: _pilot_unsettled,

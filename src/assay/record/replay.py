@@ -155,7 +155,7 @@ class Replay:
         fixed = self.plan.constants
         kept = [r for r in self._kept if r.status == "ok"]
         cells = {(r.case, r.arm): observation(r, fixed) for r in kept}
-        self.blocks.append(Block(cells, self._spent_s))
+        self.blocks.append(Block(cells, self._spent_s, self._before(kept)))
         self._attempt, self._cases, self._spent_s = 0, None, 0.0
         self._current, self._kept = [], []
         self.ruling = adjudicate(self.plan, self.blocks, self.extensions)
@@ -163,6 +163,11 @@ class Replay:
             self.stop(
                 f"every run of block {len(self.blocks) - 1} failed: {self.records[-1].reason}"
             )
+
+    def _before(self, kept: list[RunRecord]) -> str:
+        """The arm of the run that was made just before the first of these."""
+        number = kept[0].run if kept else 0
+        return next((r.arm for r in reversed(self.records) if r.run < number), "")
 
     def stop(self, why: str) -> None:
         """End the study here: what is not decided stays undecided, for this reason."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-VERSION = 1
+VERSION = 2
 
-COMPUTABLE = frozenset({1})
+COMPUTABLE = frozenset({1, 2})
 
 
 class Constants(BaseModel):
@@ -41,6 +41,8 @@ class Constants(BaseModel):
     usl_*                        of `usl.py`
     warning_*                    of `warnings.py` and `voids.py`
     prediction_floor             share of the larger median below which a value counts as this
+    checks                       which checks a word has to pass: 1 or 2, as the version
+                                 (docs/precision.md)
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -85,10 +87,11 @@ class Constants(BaseModel):
     warning_orders_min: int = 3
     warning_blocks_min: int = 8
     prediction_floor: float = 0.01
+    checks: int = 2
 
 
 STANDARD = Constants()
 """The constants of `VERSION`."""
 
-VERSIONS = {1: STANDARD}
+VERSIONS = {1: STANDARD.model_copy(update={"checks": 1}), 2: STANDARD}
 """Constants of computable versions, for plans that did not record them."""

@@ -21,15 +21,22 @@ import numpy as np
 
 from assay.core.errors import DataError
 from assay.core.units import parse_percent
-from assay.reasons import Code, Reason
+from assay.reasons import Code, Reason, worded
 from assay.stats import warnings
 from assay.stats.rule import Rule, Strength, Word
 from assay.stats.run_table import Better, Columns, Floats, Indices, Table, read_runs
 from assay.stats.sequence import Judgement, judge, judge_once
+from assay.stats.total_work import (
+    RATIO_LOG_MAX,
+    TotalWork,
+    differs,
+    steps,
+    total_work,
+    typical_only,
+)
 
 ALPHA_MIN = 1e-12  # nobody measures as often; far below, the quantiles end
 PLANNED_MAX = 10**9
-RATIO_LOG_MAX = 700.0  # log units; exp of more is no float
 
 
 @dataclass(frozen=True)
@@ -39,11 +46,12 @@ class Verdict:
     With better="lower" an effect is baseline/arm - 1: 0.02 means the baseline takes 2 % more.
 
     word       helps, hurts, no difference, undecided
-    low, high  the interval; None when there are too few blocks for a bounded one
+    low, high  the interval, of the typical run; None when too few blocks bound it
     estimate   Hodges-Lehmann estimate; biased outwards when a study stopped early
     blocks     blocks that have both arms and were used
     level      chance of error the interval stands for, 0.05 meaning 95 %
     look       index of the look (from 0) that gave the answer; None before the first
+    total      total work, all runs together, at the same look; None before the first
     final      False while a planned study is still running
     """
 
@@ -58,6 +66,7 @@ class Verdict:
     look: int | None
     final: bool
     reason: str
+    total: TotalWork | None = None
 
 
 @dataclass(frozen=True)
@@ -117,10 +126,11 @@ def decide(
         for arm, (blocks, values) in contrasts.items()
     }
     count = len(table.blocks)
+    totals = _Totals(table, baseline, rule, 1 if better == "higher" else -1)
     if planned is None:
-        judgements = judge_once(series, rule, count)
+        judgements = judge_once(series, rule, count, withhold=totals.withhold)
     else:
-        judgements = judge(series, rule, int(planned), count)
+        judgements = judge(series, rule, int(planned), count, withhold=totals.withhold)
     found = [
         *_plan_warnings(planned, count, judgements),
         *_dropped_warnings(contrasts, table, baseline),
@@ -131,7 +141,7 @@ def decide(
         planned=planned,
         blocks=count,
         rule=rule,
-        verdicts={arm: _verdict(judgements[arm]) for arm in arms},
+        verdicts={arm: _verdict(judgements[arm], totals) for arm in arms},
         warning_reasons=tuple(found),
         medians={arm: _median(table.values[table.runs_of[arm]]) for arm in table.arms},
     )
@@ -228,8 +238,39 @@ def _require_usable(contrasts: Contrasts, table: Table, baseline: str) -> None:
             )
 
 
-def _verdict(judgement: Judgement) -> Verdict:
+class _Totals:
+    """Total work of every arm against the baseline, over the blocks that a look has."""
+
+    def __init__(self, table: Table, baseline: str, rule: Rule, sign: int) -> None:
+        self.table, self.rule, self.sign = table, rule, sign
+        self.theirs = np.full(len(table.blocks), np.nan)
+        self.theirs[table.block[table.runs_of[baseline]]] = table.values[table.runs_of[baseline]]
+
+    def pairs(self, arm: str, blocks: int) -> Floats:
+        """What the arm and the baseline measured, in the first blocks that have both."""
+        runs = self.table.runs_of[arm]
+        theirs = self.theirs[self.table.block[runs]]
+        used = ~np.isnan(theirs) & (self.table.block[runs] < blocks)
+        return np.column_stack((self.table.values[runs][used], theirs[used]))
+
+    def of(self, judgement: Judgement) -> TotalWork | None:
+        """None before the first look."""
+        if judgement.until is None or judgement.nominal is None:
+            return None
+        pairs = self.pairs(judgement.name, judgement.until)
+        return total_work([pairs], self.sign, judgement.nominal)
+
+    def withhold(self, name: str, blocks: int, level: float) -> Reason | None:
+        """Why "no difference" is not to be said, as `Withhold`."""
+        pairs, margin = self.pairs(name, blocks), self.rule.margin_log
+        coarse = steps(pairs.ravel(), margin, "the metric")
+        return coarse or differs(total_work([pairs], self.sign, level), margin)
+
+
+def _verdict(judgement: Judgement, totals: _Totals) -> Verdict:
     assert judgement.estimate is not None, "every arm has a complete block by now"
+    total, margin = totals.of(judgement), totals.rule.margin_log
+    only = typical_only(total, margin) if judgement.word is Word.HELPS else None
     return Verdict(
         arm=judgement.name,
         word=judgement.word,
@@ -241,7 +282,8 @@ def _verdict(judgement: Judgement) -> Verdict:
         level=judgement.level,
         look=judgement.look,
         final=judgement.final,
-        reason=judgement.reason,
+        reason=worded((*judgement.reasons, *([only] if only is not None else []))),
+        total=total,
     )
 
 

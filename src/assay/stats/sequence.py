@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scipy.special import chdtri, ndtri
@@ -49,6 +49,14 @@ from assay.stats.sample_size import blocks_for_margin, blocks_for_smallest, stud
 from assay.stats.signed_rank import Interval, SignedRank
 
 Series = Sequence[tuple[int, float]]
+
+Withhold = Callable[[str, int, float], Reason | None]
+"""Why "no difference" is not to be said of a contrast at a look, or None: the contrast's name, the
+blocks there are at that look, and its nominal two-sided level."""
+
+
+def _never(name: str, blocks: int, level: float) -> Reason | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,8 @@ class Judgement:
     level      two-sided error that the interval stands for, over all planned looks or at the end
                of its extension: alpha/left for helps, hurts and undecided; for "no difference"
                that of equivalence
+    until      blocks that the look had, those of this contrast that are missing among them
+    nominal    two-sided level of a difference at that look
     """
 
     name: str
@@ -78,6 +88,8 @@ class Judgement:
     level: float
     reasons: tuple[Reason, ...]
     strength: Strength = Strength.CONFIRMED
+    until: int | None = None
+    nominal: float | None = None
 
     @property
     def reason(self) -> str:
@@ -92,6 +104,7 @@ def judge(
     blocks_done: int,
     family: Collection[str] | None = None,
     extensions: int = 0,
+    withhold: Withhold = _never,
 ) -> dict[str, Judgement]:
     """Replay every look a study of `planned` blocks has reached after `blocks_done` blocks.
 
@@ -100,7 +113,8 @@ def judge(
     the look that decided a contrast, or beyond `planned`, are not looked at. `family`: all
     contrasts that share alpha, those without data included; by default the keys of `series`.
     `extensions`: how many were asked for after the study had ended undecided (`extended` says
-    how many blocks that makes).
+    how many blocks that makes). `withhold`: what else "no difference" depends on; a contrast it is
+    withheld from stays open until the planned end.
     Returns one judgement per member of the family. Raises ValueError on a contrast outside the
     family, on blocks out of order or out of range, and on values that are not finite.
     """
@@ -109,7 +123,7 @@ def judge(
     for number in range(1, extensions + 1):
         total = extended(planned, number, rule.constants)
         stages.append(_Look(0, (total,), rule.extension(number), number, len(stages)))
-    return _replay(series, stages, blocks_done, family)
+    return _replay(series, stages, blocks_done, family, withhold)
 
 
 def extended(planned: int, extensions: int, constants: Constants = STANDARD) -> int:
@@ -120,7 +134,11 @@ def extended(planned: int, extensions: int, constants: Constants = STANDARD) -> 
 
 
 def judge_once(
-    series: Mapping[str, Series], rule: Rule, blocks: int, family: Collection[str] | None = None
+    series: Mapping[str, Series],
+    rule: Rule,
+    blocks: int,
+    family: Collection[str] | None = None,
+    withhold: Withhold = _never,
 ) -> dict[str, Judgement]:
     """Judge a finished sample of `blocks` blocks as one look that spends all of `alpha`.
 
@@ -128,7 +146,7 @@ def judge_once(
     nothing is kept in reserve. Arguments and errors as for `judge`.
     """
     look = _Look(0, (blocks,), replace(rule, reserve=0.0))
-    return _replay(series, [look], blocks, family)
+    return _replay(series, [look], blocks, family, withhold)
 
 
 @dataclass(frozen=True)
@@ -179,6 +197,7 @@ def _replay(
     stages: Sequence[_Look],
     blocks_done: int,
     family: Collection[str] | None,
+    withhold: Withhold,
 ) -> dict[str, Judgement]:
     names = sorted(series if family is None else set(family))
     _check(series, names, blocks_done)
@@ -203,7 +222,7 @@ def _replay(
         left = _reject(samples, look, left, found)
         for name in names:
             if not found[name].final and name not in still:
-                found[name] = _settle(name, samples.get(name), look, left, len(names))
+                found[name] = _settle(name, samples.get(name), look, left, len(names), withhold)
     return found
 
 
@@ -256,7 +275,14 @@ def _clears_zero(interval: Interval) -> bool:
     return interval[0] > 0 or interval[1] < 0
 
 
-def _settle(name: str, sample: SignedRank | None, look: _Look, left: int, family: int) -> Judgement:
+def _settle(
+    name: str,
+    sample: SignedRank | None,
+    look: _Look,
+    left: int,
+    family: int,
+    withhold: Withhold,
+) -> Judgement:
     """A contrast that was not rejected at this look: no difference, hopeless, or still open."""
     rule = look.rule
     alpha = rule.alpha_main / left
@@ -266,7 +292,12 @@ def _settle(name: str, sample: SignedRank | None, look: _Look, left: int, family
             name, Word.UNDECIDED, None, None, None, 0, look.position, look.last, alpha, why
         )
     if within(sample.interval(look.level(rule.alpha_equivalence)), rule.margin_log):
-        return _answer(name, sample, look, alpha)
+        found = _answer(name, sample, look, alpha)
+        against = withhold(name, look.blocks, look.level(alpha))
+        if against is None:
+            return found
+        reasons = (against, *found.reasons)
+        return replace(found, word=Word.UNDECIDED, reasons=reasons, final=look.last)
     can_reject = not math.isinf(sample.interval(look.level(alpha))[0])
     hopeless = can_reject and not look.last and _is_futile(sample, look, alpha)
     return _undecided(name, sample, look, alpha, hopeless, family)
@@ -277,7 +308,7 @@ def _answer(name: str, sample: SignedRank, look: _Look, alpha: float) -> Judgeme
     rule = look.rule
     level, level_equal = look.level(alpha), look.level(rule.alpha_equivalence)
     interval, equal = sample.interval(level), sample.interval(level_equal)
-    word = read_off(interval, equal, rule.margin_log)
+    word, nominal = read_off(interval, equal, rule.margin_log), level
     if word is Word.NO_DIFFERENCE:
         interval, alpha = equal, rule.alpha_equivalence
         reason = Reason.of(Code.WITHIN_MARGIN, margin=rule.margin, **look.place())
@@ -286,7 +317,8 @@ def _answer(name: str, sample: SignedRank, look: _Look, alpha: float) -> Judgeme
         small = {"less_than": rule.margin} if within(equal, rule.margin_log) else {}
         reason = Reason.of(code, **small, **look.place())
     remark = robustness(sample.values, word, level, level_equal, rule.margin_log)
-    return _judgement(name, word, sample, interval, look, True, alpha, (reason, *remark))
+    found = _judgement(name, word, sample, interval, look, True, alpha, (reason, *remark))
+    return replace(found, nominal=nominal)
 
 
 def _undecided(
@@ -323,8 +355,9 @@ def _judgement(
     low, high = as_fractions(interval)
     estimate = math.expm1(sample.estimate)
     return Judgement(
-        name, word, estimate, low, high, sample.count, look.position, final, alpha, reasons
-    )
+        name, word, estimate, low, high, sample.count, look.position, final, alpha, reasons,
+        until=look.blocks, nominal=look.level(alpha),
+    )  # fmt: skip
 
 
 def as_fractions(interval: Interval) -> tuple[float | None, float | None]:

@@ -26,19 +26,34 @@ def void_warning(
 
     Holm over the arms, or one test where there are two.
     """
-    plain = one_against_rest(voids, runs)
+    return _depends(Code.VOIDS_DEPEND, "voids", voids, runs, constants)
+
+
+def failure_warning(
+    failures: Mapping[str, int], runs: Mapping[str, int], constants: Constants = STANDARD
+) -> Reason | None:
+    """A warning when failures depend on the arm: its runs that did not fail are the lucky ones.
+
+    Arguments and test as for `void_warning`.
+    """
+    return _depends(Code.FAILURES_DEPEND, "failures", failures, runs, constants)
+
+
+def _depends(
+    code: Code, what: str, counts: Mapping[str, int], runs: Mapping[str, int], constants: Constants
+) -> Reason | None:
+    """The arm whose share stands out most, as a reason; `what` names the fields of counts."""
+    plain = one_against_rest(counts, runs)
     adjusted = holm(plain) if len(plain) > 2 else plain
     flagged = {arm: p for arm, p in adjusted.items() if p <= constants.warning_rare}
     if not flagged:
         return None
-    arm = min(flagged, key=lambda a: (flagged[a], -voids.get(a, 0) / runs[a], a))
+    arm = min(flagged, key=lambda a: (flagged[a], -counts.get(a, 0) / runs[a], a))
     others = [a for a in plain if a != arm]
-    return Reason.of(
-        Code.VOIDS_DEPEND,
-        arm=arm,
-        voids=voids.get(arm, 0),
-        runs=runs[arm],
-        other_voids=sum(voids.get(a, 0) for a in others),
-        other_runs=sum(runs[a] for a in others),
-        p=flagged[arm],
-    )
+    fields = {
+        what: counts.get(arm, 0),
+        "runs": runs[arm],
+        f"other_{what}": sum(counts.get(a, 0) for a in others),
+        "other_runs": sum(runs[a] for a in others),
+    }
+    return Reason.of(code, arm=arm, **fields, p=flagged[arm])

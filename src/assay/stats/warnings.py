@@ -150,6 +150,39 @@ def carry_warning(
     return _carried(groups, baseline, runs)
 
 
+def turned_warning(
+    values: Mapping[int, float],
+    turned: Mapping[int, bool],
+    arm: str,
+    baseline: str,
+    constants: Constants = STANDARD,
+) -> Reason | None:
+    """Whether a contrast of two arms depends on what ran before each, over the borders of blocks.
+
+    `values`: block -> contrast, log units; `turned`: block -> whether each of the two arms ran
+    after the other. Where an arm repeats the one that ended the block before, both ran after the
+    same arm: what it hands on meets both, and the contrast is free of it. Of two arms the test
+    inside blocks (`carry_warning`) sees nothing, because every order hands on alike.
+    """
+    groups: dict[bool, list[float]] = {True: [], False: []}
+    for block, value in values.items():
+        if block in turned:
+            groups[turned[block]].append(value)
+    if min(map(len, groups.values())) < 2 or rank_p([*groups.values()], constants) >= (
+        constants.warning_rare
+    ):
+        return None
+    change = float(np.median(groups[True]) - np.median(groups[False]))
+    return Reason.of(
+        Code.CARRY_BETWEEN,
+        arm=arm,
+        baseline=baseline,
+        change=math.expm1(change),
+        free=len(groups[False]),
+        blocks=len(groups[False]) + len(groups[True]),
+    )
+
+
 def _relative(table: Mapping[Block, Mapping[str, float]], baseline: str) -> dict[Block, float]:
     """block -> the baseline's run less the other arms', each contrast taken about its median."""
     distances: dict[Block, dict[str, float]] = {

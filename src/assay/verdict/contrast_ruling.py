@@ -3,7 +3,7 @@
 The verdict of a contrast comes from `sequence.py`; here it meets what else it stands on. It is
 `invalid` where a witness does not hold, where a latency has too few requests or a saturated
 server behind it, and everywhere once the A/A control, an arm equal to the baseline, differs
-from it. "No difference" is withheld while a run is not stationary inside its window.
+from it. `withholding.py` has what else "no difference" and "helps" depend on.
 """
 
 from __future__ import annotations
@@ -20,12 +20,23 @@ from assay.stats.sample_size import Sizing, plan_blocks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
+from assay.stats.total_work import TotalWork, typical_only
 from assay.verdict import validity
 from assay.verdict.observations import Block, Table, suite_table, tables
 from assay.verdict.predictions import prediction_rows
-from assay.verdict.rows import SUITE, BestRow, ContrastRow, Row, ScalingRow, ScreenRow, WitnessRow
+from assay.verdict.rows import (
+    SUITE,
+    BestRow,
+    Bounded,
+    ContrastRow,
+    Row,
+    ScalingRow,
+    ScreenRow,
+    WitnessRow,
+)
 from assay.verdict.selection import ranked
 from assay.verdict.self_check import not_steady, stability_rows, study_warnings
+from assay.verdict.withholding import carried, total_of, withheld
 
 Values = list[tuple[int, float]]
 Key = tuple[str, str]
@@ -70,6 +81,11 @@ class Task:
     @property
     def rule(self) -> Rule:
         return self.plan.rule
+
+    @property
+    def checks_more(self) -> bool:
+        """Whether a word has more to pass than in version 1 of the statistics."""
+        return self.plan.constants.checks > 1
 
     @property
     def sizing_blocks(self) -> int:
@@ -154,10 +170,20 @@ def _judge(task: Task, values: dict[Key, Values], size: Sizing | None) -> dict[K
     if size is None:
         stuck = done >= task.sizing_blocks
         return {key: _pending(task, key, len(values[key]), stuck) for key in values}
+    keys = {f"{case}/{name}": (case, name) for case, name in values}
+
+    def withhold(name: str, blocks: int, level: float) -> Reason | None:
+        if not task.checks_more:
+            return None
+        key = keys[name]
+        return withheld(task.plan, task.blocks[:blocks], task.cases(key), task.contrast(key), level)
+
     if not task.plan.full:
-        judged = judge(named, task.rule, size.blocks, done, extensions=task.extensions)
+        judged = judge(
+            named, task.rule, size.blocks, done, extensions=task.extensions, withhold=withhold
+        )
     elif done >= size.blocks:
-        judged = judge_once(named, task.rule, size.blocks)
+        judged = judge_once(named, task.rule, size.blocks, withhold=withhold)
     else:
         return {key: _pending(task, key, len(values[key]), False) for key in values}
     return {key: judged[f"{key[0]}/{key[1]}"] for key in values}
@@ -182,6 +208,7 @@ class _Settled:
     final: bool
     witness: WitnessRow
     dose: dict[str, float]
+    total: TotalWork | None
 
 
 @dataclass(frozen=True)
@@ -202,14 +229,21 @@ def _settle(
     dose = validity.dose(plan, task.blocks, cases, contrast)
     spoiled = validity.spoiled(plan, task.blocks, cases, contrast, metric)
     word, reasons, final = judgement.word, judgement.reasons, judgement.final
+    total = _total(task, key, judgement) if metric == plan.primary else None
     stand = Reason.of(Code.NUMBERS_STAND)
     if not seen.held:
         word, final = Word.INVALID, True
         reasons = (Reason.of(Code.NO_WITNESS, evidence=seen.evidence[0]), stand)
     elif spoiled is not None:
         word, final, reasons = Word.INVALID, True, (spoiled, stand)
-    elif word is Word.NO_DIFFERENCE and (why := not_steady(plan, task.blocks, cases, contrast)):
+    elif (
+        word is Word.NO_DIFFERENCE
+        and not task.checks_more
+        and (why := not_steady(plan, task.blocks, cases, contrast))
+    ) or (word is not Word.UNDECIDED and (why := _carried(task, key, judgement))):
         word, reasons = Word.UNDECIDED, (why, *reasons)
+    elif word is Word.HELPS and (only := typical_only(total, plan.rule.margin_log)):
+        reasons = (*reasons, only)
     elif not final and task.stopped:
         reasons = (Reason.of(Code.STOPPED, why=task.stopped), *reasons)
     idle = [f for f, amount in dose.items() if amount == 0]
@@ -217,7 +251,23 @@ def _settle(
         reasons = (Reason.of(Code.NOT_EXERCISED, factors=", ".join(idle)), *reasons)
     if race is not None and contrast.of in race.out and word is Word.UNDECIDED:
         reasons, final = (race.out[contrast.of].reason, *reasons), True
-    return _Settled(metric, word, reasons, final, seen, dose)
+    return _Settled(metric, word, reasons, final, seen, dose, total)
+
+
+def _carried(task: Task, key: Key, judgement: Judgement) -> Reason | None:
+    """Why a word does not stand that runs made with what they handed on to the next."""
+    if not task.checks_more or judgement.until is None or judgement.nominal is None:
+        return None
+    blocks = task.blocks[: judgement.until]
+    return carried(task.plan, blocks, task.cases(key), judgement.word, judgement.nominal)
+
+
+def _total(task: Task, key: Key, judgement: Judgement) -> TotalWork | None:
+    """Total work on the blocks that a judgement had; None before the first look."""
+    if not task.checks_more or judgement.until is None or judgement.nominal is None:
+        return None
+    blocks = task.blocks[: judgement.until]
+    return total_of(task.plan, blocks, task.cases(key), task.contrast(key), judgement.nominal)
 
 
 def _row(task: Task, key: Key, judgement: Judgement, settled_: _Settled, ended: _Ended) -> Row:
@@ -246,12 +296,17 @@ def _row(task: Task, key: Key, judgement: Judgement, settled_: _Settled, ended: 
         low=judgement.low,
         high=judgement.high,
         blocks=judgement.blocks,
+        total=_bounded(settled_.total),
         effort=efforts.get(contrast.of),
         dose=settled_.dose,
         witness=settled_.witness,
         reason=worded(reasons),
         reasons=list(reasons),
     )
+
+
+def _bounded(total: TotalWork | None) -> Bounded | None:
+    return None if total is None else Bounded(value=total.estimate, low=total.low, high=total.high)
 
 
 def verdict_row(task: Task, key: Key, judgement: Judgement, metric: str = "") -> Row:

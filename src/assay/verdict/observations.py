@@ -11,6 +11,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from assay.core.metrics import metric
 from assay.plan import Plan
 from assay.stats.latency import Saturation
@@ -67,10 +69,11 @@ class Observation:
 @dataclass(frozen=True)
 class Block:
     """A complete block: its observations by case and arm, in the order they ran (failed ones
-    missing), and its cost."""
+    missing), and its cost. `after`: the arm of the run that was made just before, or empty."""
 
     cells: Mapping[tuple[str, str], Observation]
     took_s: float
+    after: str = ""
 
 
 def table(blocks: Sequence[Block], case: str, name: str) -> Table:
@@ -84,18 +87,36 @@ def table(blocks: Sequence[Block], case: str, name: str) -> Table:
 
 def _row(block: Block, case: str, name: str) -> dict[str, float]:
     """Arm -> log of a metric; where arms took turns, its level against the others' by rounds."""
-    cells = {arm: seen for (of, arm), seen in block.cells.items() if of == case}
+    cells = _cells(block, case)
+    if rounds := _rounds(cells, name):
+        return dict(zip(cells, levels_of(rounds), strict=True))
+    return {arm: math.log(value) for arm, value in _values(cells, name).items()}
+
+
+def amounts(block: Block, case: str, name: str) -> dict[str, float]:
+    """Arm -> a metric as measured; where arms took turns, its mean over their rounds."""
+    cells = _cells(block, case)
+    if rounds := _rounds(cells, name):
+        means = np.exp(np.array(rounds)).mean(axis=0)
+        return dict(zip(cells, means.tolist(), strict=True))
+    return _values(cells, name)
+
+
+def _cells(block: Block, case: str) -> dict[str, Observation]:
+    return {arm: seen for (of, arm), seen in block.cells.items() if of == case}
+
+
+def _values(cells: Mapping[str, Observation], name: str) -> dict[str, float]:
+    """Arm -> a metric as measured, where it is above zero."""
+    return {arm: value for arm, seen in cells.items() if (value := seen.metrics.get(name, 0.0)) > 0}
+
+
+def _rounds(cells: Mapping[str, Observation], name: str) -> list[list[float]]:
+    """The rounds of slices that count, as logs by arm; none where arms did not take turns."""
     logs = [
         _round(slices, name) for slices in zip(*(s.slices for s in cells.values()), strict=True)
     ]
-    rounds = [found for found in logs if found is not None]
-    if rounds:
-        return dict(zip(cells, levels_of(rounds), strict=True))
-    return {
-        arm: math.log(value)
-        for arm, seen in cells.items()
-        if (value := seen.metrics.get(name, 0.0)) > 0
-    }
+    return [found for found in logs if found is not None]
 
 
 def _round(slices: Sequence[SliceSeen], name: str) -> list[float] | None:
@@ -133,6 +154,18 @@ def orders(blocks: Sequence[Block], case: str) -> dict[int, list[str]]:
     return {
         index: [arm for of, arm in block.cells if of == case] for index, block in enumerate(blocks)
     }
+
+
+def predecessors(blocks: Sequence[Block], case: str) -> dict[int, dict[str, str]]:
+    """Of each block, arm -> the arm that ran just before its run of a case, if it is known."""
+    found: dict[int, dict[str, str]] = {}
+    for index, block in enumerate(blocks):
+        before, found[index] = block.after, {}
+        for of, arm in block.cells:
+            if of == case and before:
+                found[index][arm] = before
+            before = arm
+    return found
 
 
 def observations(

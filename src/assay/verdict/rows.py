@@ -47,9 +47,21 @@ class WitnessRow(VerdictRecord):
     evidence: list[str]
 
 
+class Bounded(VerdictRecord):
+    """An estimate and its 95 % interval; None where nothing bounds it."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
 class Row(VerdictRecord):
     """One verdict. Effects are fractions, up is better; None where nothing bounds them.
 
+    `estimate`, `low` and `high` are of the typical run: the pseudo-median over blocks of the log
+    ratio. `total` is of total work: the ratio of arithmetic means, with Student's interval at the
+    same look; None before the first look, where more arms than two are compared, and in bundles of
+    version 1 of the statistics.
     `reasons` are codes with their fields, `reason` is their text; bundles made before there were
     codes have the text only. `predicted` and `outcome` are of rows of kind "prediction" only:
     which way the metric was to go as measured, and what became of that.
@@ -66,6 +78,7 @@ class Row(VerdictRecord):
     low: float | None
     high: float | None
     blocks: int
+    total: Bounded | None = None
     effort: str | None
     dose: dict[str, float]
     witness: WitnessRow
@@ -174,14 +187,6 @@ class BestRow(VerdictRecord):
     pareto: list[str]
     sentence: str
     reasons: list[Reason] = []
-
-
-class Bounded(VerdictRecord):
-    """An estimate and its 95 % interval; None where nothing bounds it."""
-
-    value: float
-    low: float | None
-    high: float | None
 
 
 class ScalingRow(VerdictRecord):

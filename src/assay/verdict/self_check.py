@@ -11,7 +11,7 @@ from assay.stats.contrast import Contrast
 from assay.stats.rule import Strength
 from assay.stats.slow_runs import stability
 from assay.stats.stationarity import steadiness
-from assay.verdict.observations import Block, observations, orders, table
+from assay.verdict.observations import Block, observations, orders, predecessors, table
 from assay.verdict.rows import ContrastRow, Row
 from assay.verdict.validity import witness
 
@@ -32,9 +32,13 @@ def study_warnings(
     for case in plan.cases:
         logs, order = table(blocks, case.name, plan.primary), orders(blocks, case.name)
         every = {index: list(block.cells) for index, block in enumerate(blocks)}
+        slot = warnings.slot_warning(logs, order, fixed)
+        if fixed.checks > 1 and (len(plan.arms) == 2 or plan.measuring == "slices"):
+            seen += [carried_between(plan, blocks, case.name), slot]
+            continue
         carry = warnings.carry_warning(logs, every, plan.baseline, case=case.name, constants=fixed)
         same_question = carry is not None and len(plan.arms) == 2
-        seen += [carry, None if same_question else warnings.slot_warning(logs, order, fixed)]
+        seen += [carry, None if same_question else slot]
     found += [warning for warning in seen if warning is not None]
     numbers = {
         f"{case}: {name}" if len(plan.cases) > 1 else name: [value for _, value in series]
@@ -43,6 +47,40 @@ def study_warnings(
     for check in (warnings.serial_warning, warnings.ties_warning):
         found += _together({name: check(name, series, fixed) for name, series in numbers.items()})
     return found + _closed_loop(plan, blocks)
+
+
+def carried_between(plan: Plan, blocks: Sequence[Block], case: str) -> Reason | None:
+    """Whether the contrast of two arms depends on the run before each; slices have none."""
+    if len(plan.arms) != 2 or plan.measuring == "slices":
+        return None
+    values, turned = two_arms(plan, blocks, case)
+    return warnings.turned_warning(values, turned, _other(plan), plan.baseline, plan.constants)
+
+
+def two_arms(
+    plan: Plan, blocks: Sequence[Block], case: str
+) -> tuple[dict[int, float], dict[int, bool]]:
+    """Of two arms: block -> contrast, and block -> whether each ran after the other, or both
+    after the same one; other blocks have no such entry."""
+    arm, base = _other(plan), plan.baseline
+    values = {
+        index: row[arm] - row[base]
+        for index, row in table(blocks, case, plan.primary).items()
+        if len(row) == 2
+    }
+    turned: dict[int, bool] = {}
+    for index, before in predecessors(blocks, case).items():
+        pair = before.get(arm), before.get(base)
+        if pair == (base, arm):
+            turned[index] = True
+        elif pair[0] is not None and pair[0] == pair[1]:
+            turned[index] = False
+    return values, turned
+
+
+def _other(plan: Plan) -> str:
+    """Of two arms, the one that is not the baseline."""
+    return next(arm.name for arm in plan.arms if arm.name != plan.baseline)
 
 
 def _together(found: Mapping[str, Reason | None]) -> list[Reason]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from assay.plan import Plan
 from assay.stats.rule import Strength, Word
-from assay.stats.voids import void_warning
+from assay.stats.voids import failure_warning, void_warning
 from assay.verdict.contrast_ruling import Ruling
 from assay.verdict.rows import SUITE, Absentee, PlannedSize, Verdicts
 
@@ -55,6 +55,9 @@ def summarise(
     made = Counter(arm for arm, _ in statuses)
     warning = void_warning({arm: voids.get(arm, 0) for arm in made}, made, plan.constants)
     warned = [*ruling.warnings, *([warning] if warning is not None else [])]
+    if plan.constants.checks > 1:
+        failing = failure_warning({arm: failures.get(arm, 0) for arm in made}, made, plan.constants)
+        warned += [failing] if failing is not None else []
     if plan.pilot is not None and plan.pilot.warning is not None:
         warned.append(plan.pilot.warning)
     sized = None if size is None else size.reason(ruling.block_s or None)

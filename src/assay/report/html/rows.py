@@ -32,6 +32,7 @@ from assay.report.words.wording import (
     label,
     reading,
     short,
+    total,
 )
 from assay.verdict.rows import SUITE, Row, Verdicts
 
@@ -49,6 +50,8 @@ class VerdictCells:
     word: str
     interval: str
     estimate: str
+    total: str
+    """The interval of total work."""
     blocks: int
     effort: str
     """The letter of the effort."""
@@ -201,6 +204,7 @@ def verdict_row(plan: Plan, row: Row) -> VerdictCells:
         word=row.word,
         interval=interval(row),
         estimate=estimate(row),
+        total=total(row),
         blocks=row.blocks,
         effort=(row.effort or "") if arm else "",
         effort_text=EFFORTS.get(row.effort or "", ""),

@@ -11,13 +11,13 @@ from assay.report.words.line import Line
 from assay.report.words.wording import STYLES
 from assay.stats import Decision, Verdict
 
-HEAD = ("arm", "median", "change, + is better", "estimate", "verdict", "blocks")
-_RIGHT = (1, 3, 5)  # columns of numbers
+HEAD = ("arm", "median", "typical run, + better", "estimate", "total", "verdict", "blocks")
+_RIGHT = (1, 3, 6)  # columns of numbers
 
 
 def decision_lines(title: str, decision: Decision) -> list[Line]:
     """One metric: a line per arm, the baseline first, and then why each verdict is what it is."""
-    rows = [HEAD, (decision.baseline, _number(decision.medians[decision.baseline]), *[""] * 4)]
+    rows = [HEAD, (decision.baseline, _number(decision.medians[decision.baseline]), *[""] * 5)]
     rows += [_row(verdict, decision.medians[arm]) for arm, verdict in decision.verdicts.items()]
     styles = ["dim", "", *(STYLES[verdict.word] for verdict in decision.verdicts.values())]
     width = max(map(cell_len, decision.medians))
@@ -45,13 +45,19 @@ def warning_lines(decisions: Mapping[str, Decision]) -> list[Line]:
 
 def _row(verdict: Verdict, median: float) -> tuple[str, ...]:
     low, high = verdict.low, verdict.high
-    interval, digits = "[unbounded]", 1
-    if low is not None and high is not None:
-        digits = _digits(high - low)
-        interval = f"[{_percent(low, digits)}, {_percent(high, digits)}]"
+    digits = 1 if low is None or high is None else _digits(high - low)
     estimate = _percent(verdict.estimate, digits)
+    total = "" if verdict.total is None else _interval(verdict.total.low, verdict.total.high)
     word, blocks = str(verdict.word), str(verdict.blocks)
-    return verdict.arm, _number(median), interval, estimate, word, blocks
+    interval = _interval(low, high)
+    return verdict.arm, _number(median), interval, estimate, total, word, blocks
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "[unbounded]"
+    digits = _digits(high - low)
+    return f"[{_percent(low, digits)}, {_percent(high, digits)}]"
 
 
 def _digits(width: float) -> int:

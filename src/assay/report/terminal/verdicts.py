@@ -42,6 +42,7 @@ from assay.report.words.wording import (
     is_arm,
     reading,
     short,
+    total,
 )
 from assay.verdict.rows import SUITE, Row, Verdicts
 
@@ -57,7 +58,7 @@ def verdict_lines(
     """The whole answer of a study, ready to print, with the causes that are `explained`."""
     known = metric(verdicts.primary)
     none = f"; within {percent(plan.margin)} counts as no difference"
-    about = f"{verdicts.primary} ({known.text}), against {verdicts.baseline}"
+    about = f"{verdicts.primary} ({known.text}) of a typical run, against {verdicts.baseline}"
     lines = [
         Line(plan.question, "bold"),
         Line(about + ("" if plan.scaling else none), "dim"),
@@ -128,6 +129,7 @@ class _Table:
         self.many = sum(is_arm(r) for r in rows) > MANY
         self.name_width = max(len(self._name(r)) for r in rows)
         self.interval_width = max(len(interval(r)) for r in rows)
+        self.total_width = max(len(total(r)) for r in rows)
 
     def _name(self, row: Row) -> str:
         case = "all cases" if row.case == SUITE else row.case
@@ -144,6 +146,7 @@ class _Table:
 
     def _row(self, row: Row) -> list[Line]:
         size = f"   estimate {estimate(row):>7}" if row.estimate is not None else ""
+        size += f"   total {total(row):{self.total_width}}" if self.total_width else ""
         head = f"{self._name(row):{self.name_width}}   {row.word:13}   "
         head += f"{interval(row):{self.interval_width}}{size}   {row.blocks} blocks"
         doses = ", ".join(f"{f} {amount:.3g}" for f, amount in row.dose.items())

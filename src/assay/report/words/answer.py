@@ -48,6 +48,7 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     said += _interactions(rows, plan.margin)
     said += _by_case(plan, verdicts, arms)
     said += [_slow(slow_runs(verdicts), word) for word in ("hurts", "helps")]
+    said += [_typical_only(r) for r in arms]
     said += [_not_robust(r) for r in arms]
     said += [_placebo(r) for r in arms if r.arm in _placebos(plan)]
     return [s for s in said if s]
@@ -67,10 +68,10 @@ def by_how_much(row: Row) -> str:
 
 
 def moves(row: Row) -> str:
-    """What a decided row does to its metric: "raises throughput by 4.5 % to 13.3 %"."""
+    """What a decided row does: "raises throughput by 4.5 % to 13.3 % in a typical run"."""
     better = metric(row.metric).better == "higher"
     verb = "raises" if (row.word == "helps") == better else "lowers"
-    return f"{verb} {row.metric} {by_how_much(row)}"
+    return f"{verb} {row.metric} {by_how_much(row)} in a typical run"
 
 
 def _of(rows: Sequence[Row], word: str) -> list[Row]:
@@ -206,6 +207,12 @@ def _same(one: Row, other: Row) -> bool:
     """Whether two rows compare the same things, in whatever case."""
     first, second = one.contrast, other.contrast
     return (first.of, first.given, first.against) == (second.of, second.given, second.against)
+
+
+def _typical_only(row: Row) -> str:
+    """Where a verdict on the typical run says nothing good of all runs together."""
+    found = [r.text for r in row.reasons if r.code == Code.TYPICAL_ONLY]
+    return f"Of {label(row)}, {found[0]}." if found else ""
 
 
 def _not_robust(row: Row) -> str:

@@ -122,6 +122,14 @@ def estimate(row: Row) -> str:
     return _number(row, row.estimate) + (" points" if _unit(row) == "points" else "")
 
 
+def total(row: Row) -> str:
+    """The interval of total work, beside the typical run's; empty where it is not known."""
+    found = row.total
+    if found is None or found.low is None or found.high is None:
+        return ""
+    return f"[{format_percent(found.low)}, {format_percent(found.high)}]"
+
+
 def as_measured(row: Row) -> Row:
     """The row with effects as changes of what was measured, up as more, not up as better."""
     if _unit(row) == "points" or _unit(row) == "plain":
