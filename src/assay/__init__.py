@@ -8,6 +8,7 @@ The command line is a thin layer over what stands here:
     open_bundle   a bundle on disk: its plan, runs and verdicts
     differences   where a bundle does not recompute to what it says
     audit         published statements held against the tables they were made from
+    machine_noise how this machine's speed wanders, and what a study on it takes
     worth         a ratio of throughputs and two prices: gain, saving, break-even
 """
 
@@ -17,6 +18,7 @@ from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.api import open_bundle, resume_study, run_study
+    from assay.bench.machine_noise import MachineNoise, machine_noise
     from assay.claims import Audited, audit
     from assay.core.errors import AssayError
     from assay.price import Price, Ratio, Worth, worth
@@ -29,6 +31,7 @@ __getattr__, __dir__ = lazily(
     **{
         "core.errors": "AssayError",
         "api": "open_bundle resume_study run_study",
+        "bench.machine_noise": "MachineNoise machine_noise",
         "claims": "Audited audit",
         "price": "Price Ratio Worth worth",
         "record": "Bundle differences",
@@ -42,6 +45,7 @@ __all__ = [
     "Audited",
     "Bundle",
     "Decision",
+    "MachineNoise",
     "Price",
     "Ratio",
     "Verdict",
@@ -50,6 +54,7 @@ __all__ = [
     "audit",
     "decide",
     "differences",
+    "machine_noise",
     "open_bundle",
     "resume_study",
     "run_study",

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from assay.cli import host_change, host_check, host_size
+from assay.cli import host_change, host_check, host_noise, host_size
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, MissingError
 from assay.counters import GROUPS, asked, callgrind, probe, profilable
@@ -65,6 +65,7 @@ def register(app: typer.Typer) -> None:
     group.command("show")(command)
     host_check.register(group)
     host_size.register(group)
+    host_noise.register(group)
     host_change.register(group)
     group.callback()(lambda: None)
     app.add_typer(group, name="host")

@@ -9,7 +9,7 @@ import typer
 from assay.bench import pilot_alone
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.cli.display.builds import building, say_builds
-from assay.cli.display.disturbance import say_disturbance
+from assay.cli.display.disturbance import say_disturbance, say_noise
 from assay.cli.display.pilot import pilot_lines
 from assay.cli.run import SET_OPTION, overrides_of, watcher_of
 from assay.core.errors import ExitCode
@@ -35,6 +35,7 @@ def command(
     checked = read(name, text, base, overrides_of(set_, None))
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed
     say_disturbance(story())
+    say_noise(story())
     say_builds(checked, story())
     with building(story()):
         found = pilot_alone(checked, host_facts(), seed, watcher_of())

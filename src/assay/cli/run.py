@@ -11,7 +11,7 @@ from assay.api import default_folder
 from assay.bench import Watcher, prepare, require_no_pilot, run
 from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json
 from assay.cli.display.builds import building, say_builds
-from assay.cli.display.disturbance import say_disturbance
+from assay.cli.display.disturbance import say_disturbance, say_noise
 from assay.cli.display.live import Plain, Terminal
 from assay.core.errors import ExitCode, InputError
 from assay.explain import explanations
@@ -57,6 +57,7 @@ def command(
         require_key(sign)
     overrides, watcher = overrides_of(set_, budget), watcher_of()
     say_disturbance(story())
+    say_noise(story())
     if study is not None:
         bundle = _prepared(study, overrides, out, seed, full, watcher)
     else:

@@ -7,9 +7,18 @@ from collections.abc import Callable
 from rich.console import Console
 
 from assay.bench.guard import FOREIGN_CPUS
+from assay.bench.machine_noise import kept
 from assay.host import busy_cpus
+from assay.report.terminal.machine_noise import advice
 
 SAMPLE_S = 0.5
+
+
+def say_noise(console: Console) -> None:
+    """What is known of this machine's speed, if `assay host noise` has looked at it."""
+    found = kept()
+    if found is not None:
+        console.print(f"looked at on {found.made[:10]}: {advice(found)}", style="dim")
 
 
 def say_disturbance(console: Console, busy: Callable[[float], float] = busy_cpus) -> None:
