@@ -236,11 +236,7 @@ def _settle(
         reasons = (Reason.of(Code.NO_WITNESS, evidence=seen.evidence[0]), stand)
     elif spoiled is not None:
         word, final, reasons = Word.INVALID, True, (spoiled, stand)
-    elif (
-        word is Word.NO_DIFFERENCE
-        and not task.checks_more
-        and (why := not_steady(plan, task.blocks, cases, contrast))
-    ) or (word is not Word.UNDECIDED and (why := _carried(task, key, judgement))):
+    elif why := _falls(task, key, judgement):
         word, reasons = Word.UNDECIDED, (why, *reasons)
     elif word is Word.HELPS and (only := typical_only(total, plan.rule.margin_log)):
         reasons = (*reasons, only)
@@ -254,9 +250,13 @@ def _settle(
     return _Settled(metric, word, reasons, final, seen, dose, total)
 
 
-def _carried(task: Task, key: Key, judgement: Judgement) -> Reason | None:
-    """Why a word does not stand that runs made with what they handed on to the next."""
-    if not task.checks_more or judgement.until is None or judgement.nominal is None:
+def _falls(task: Task, key: Key, judgement: Judgement) -> Reason | None:
+    """Why a word does not stand: "no difference" of a lead, or of version 1, while runs are not
+    stationary; any word that runs made with what they handed on to the next."""
+    at_a_look = task.checks_more and judgement.until is not None
+    if judgement.word is Word.NO_DIFFERENCE and not at_a_look:
+        return not_steady(task.plan, task.blocks, task.cases(key), task.contrast(key))
+    if judgement.word is Word.UNDECIDED or not at_a_look or judgement.nominal is None:
         return None
     blocks = task.blocks[: judgement.until]
     return carried(task.plan, blocks, task.cases(key), judgement.word, judgement.nominal)
