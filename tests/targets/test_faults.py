@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -16,8 +17,10 @@ import pytest
 from assay.core.errors import BundleError, MissingError, RunError
 from assay.study import read
 from assay.targets import TARGETS
+from assay.targets.private_folder import FolderGuard
+from assay.targets.servers.framework.own_user import NUMBERS
 from assay.workloads import WORKLOADS
-from fault_kit import RUNS, cache, fill, launch, small_disk, temporary
+from fault_kit import RUNS, cache, fill, launch, shared_segments, small_disk, temporary
 from server_kit import left_in, servers_in, wait_for
 
 __all__ = ["cache", "small_disk", "temporary"]
@@ -121,6 +124,31 @@ def test_a_study_that_is_killed_leaves_nothing_and_goes_on(
     assert [r["run"] for r in runs] == list(range(len(runs)))
     assert {r["status"] for r in runs} <= {"ok", "void"}, [r["reason"] for r in runs]
     assert subprocess.run([sys.executable, LOOSE, "verify", bundle], check=False).returncode == 0
+
+
+SEGMENT = "import ctypes; print(ctypes.CDLL(None).shmget(0, 4096, 0o1600))"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_shared_memory_of_a_servers_own_user_goes_with_its_folder(tmp_path: Path) -> None:
+    """PostgreSQL, ended before it listens to any signal, leaves a segment. Another user's stays."""
+    made = {}
+    for user in (NUMBERS.start, NUMBERS.start + 1):
+        words = ["setpriv", f"--reuid={user}", "--clear-groups", sys.executable, "-c", SEGMENT]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        made[user] = done.stdout.strip()
+    mine, others = made.values()
+    folder = tmp_path / "server"
+    folder.mkdir()
+    os.chown(folder, NUMBERS.start, 0)
+    try:
+        assert set(made.values()) <= shared_segments()
+        FolderGuard(folder).end()
+        assert mine not in shared_segments()
+        assert others in shared_segments()
+        assert not folder.exists()
+    finally:
+        subprocess.run(["ipcrm", "-m", others], check=True)
 
 
 GROWING = {

@@ -73,12 +73,19 @@ class Bundle:
     @property
     def study(self) -> str:
         """The study's text."""
-        return files.read(self.folder / "study.toml").decode("utf-8")
+        path = self.folder / "study.toml"
+        try:
+            return files.read(path).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise AlteredError(f"{path} is no text in UTF-8: {error.reason}") from error
 
     @property
     def host(self) -> dict[str, Any]:
         """The host's facts."""
-        facts: dict[str, Any] = json.loads(files.read(self.folder / "host.json"))
+        path = self.folder / "host.json"
+        facts = _parsed(files.read(path), str(path))
+        if not isinstance(facts, dict):
+            raise AlteredError(f"{path} has no facts of a host")
         return facts
 
     @property
@@ -97,7 +104,7 @@ class Bundle:
         previous, found = self._start(), []
         for number, line in enumerate(self._lines()):
             record = _record(number, line)
-            body = json.loads(line)
+            body = _parsed(line, f"line {number + 1} of runs.jsonl")
             if chained(previous, body) != record.digest:
                 raise AlteredError(
                     f"{record.title()} was altered: its digest does not follow",
@@ -251,6 +258,18 @@ def _record(number: int, line: bytes) -> RunRecord:
             f"line {number + 1} of runs.jsonl is not a run of this version: {'; '.join(wrong[:3])}",
             next_step="plan.json names the version of Assay that wrote it",
         ) from error
+
+
+def _parsed(data: bytes, where: str) -> Any:
+    """JSON, however deep; AlteredError if it is none, or holds what JSON does not (NaN)."""
+    try:
+        return json.loads(data, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        raise AlteredError(f"{where} is not JSON: {error}") from error
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _pretty(value: Any) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from assay.core.cache import ROOM
 from assay.core.errors import MissingError
+from assay.targets.servers.framework.own_user import NUMBERS
 
 _WATCH = """pid=
 while read -r line; do pid=$line; done
@@ -20,12 +21,19 @@ if [ -n "$pid" ]; then
     while [ "$left" -gt 0 ] && [ -e "/proc/$pid/exe" ]; do sleep 0.1; left=$((left - 1)); done
     kill -s KILL -- "-$pid" 2>/dev/null || kill -s KILL "$pid" 2>/dev/null
 fi
+user=$(stat -c %u -- "$1" 2>/dev/null)
+if [ "${user:-0}" -ge "$2" ] && [ "$user" -lt "$3" ]; then
+    while read -r _ id _ _ _ _ _ owner _; do
+        [ "$owner" = "$user" ] && ipcrm -m "$id"
+    done </proc/sysvipc/shm
+fi
 left=50
 while ! rm -rf -- "$1" 2>/dev/null && [ "$left" -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
 """
 """A server that was signalled may have something to put away (PostgreSQL: shared memory), and gets
-some seconds for it. What was killed may still write for a moment, so its folder is removed until
-it is gone."""
+some seconds for it. A signal that comes before it listens to any ends it at once: then the shared
+memory of a user that nobody else is goes with the folder. What was killed may still write for a
+moment, so its folder is removed until it is gone."""
 
 
 class FolderGuard:
@@ -33,7 +41,7 @@ class FolderGuard:
 
     def __init__(self, folder: Path) -> None:
         self._shell = subprocess.Popen(
-            ["sh", "-c", _WATCH, "sh", str(folder)],
+            ["sh", "-c", _WATCH, "sh", str(folder), str(NUMBERS.start), str(NUMBERS.stop)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
