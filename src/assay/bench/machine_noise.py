@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +23,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay import native
+from assay.bench.placement import taskset
 from assay.core.digest import digest
-from assay.core.errors import InputError, MissingError
+from assay.core.errors import InputError
 from assay.core.paths import user_state
 from assay.host.transaction.writable import HostTree
 from assay.linux.cpus import as_list, online
+from assay.record import files
 from assay.stats.rule import Rule
 from assay.stats.sample_size import blocks_by_ranks
 from assay.stats.speeds import Floats, TwoSpeeds, of_runs, of_slices, pair_noise, two_speeds
@@ -165,9 +166,6 @@ def machine_noise(
 
 def work_on(cpu: int, seconds: float) -> list[float]:
     """Batches hashed in each step by a thread that is bound to a CPU."""
-    taskset = shutil.which("taskset")
-    if taskset is None:
-        raise MissingError("taskset is not here", next_step="sudo apt-get install util-linux")
     request = {
         "parts": {},
         "workload": {"kind": "hash"},
@@ -178,7 +176,7 @@ def work_on(cpu: int, seconds: float) -> list[float]:
         "window_ms": round(1000 * seconds),
         "interval_ms": round(1000 * STEP_S),
     }
-    session = native.Session("micro", request, before=(taskset, "--cpu-list", str(cpu)))
+    session = native.Session("micro", request, before=taskset([cpu]))
     try:
         return [
             message.operations / message.length_ms
@@ -316,9 +314,7 @@ def keep(found: MachineNoise) -> Path:
     """Write the record down, in place of the one before."""
     path = _path(found.machine)
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_suffix(f".{os.getpid()}")
-    made.write_text(found.model_dump_json())
-    made.replace(path)
+    files.replace(path, found.model_dump_json().encode())
     return path
 
 

@@ -77,7 +77,7 @@ def placing(steer: Mapping[str, str], host: Tree) -> Placing:
     nodes: frozenset[int] = frozenset()
     if pin not in (None, "none"):
         server_cpus, client_cpus = steering.cpus_of(pin, everything)
-        server, client = _taskset(server_cpus), _taskset(client_cpus)
+        server, client = taskset(server_cpus), taskset(client_cpus)
     if numa not in (None, "none"):
         words, nodes = _numactl(numa, host)
         server = (*server, *words)
@@ -86,7 +86,8 @@ def placing(steer: Mapping[str, str], host: Tree) -> Placing:
     return Placing(server, client, server_cpus, client_cpus, pin, numa, everything, nodes)
 
 
-def _taskset(cpus: list[int]) -> tuple[str, ...]:
+def taskset(cpus: list[int]) -> tuple[str, ...]:
+    """Words that bind a command to CPUs; MissingError without the program."""
     found = shutil.which("taskset")
     if found is None:
         raise MissingError("taskset is not here", next_step="sudo apt-get install util-linux")

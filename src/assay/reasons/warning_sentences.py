@@ -109,24 +109,32 @@ def _coarse_metric(name: str, tied: int, blocks: int, others: tuple[str, ...] = 
     )
 
 
+def _more(arm: str, what: str, mine: tuple[int, int], others: tuple[int, int], p: float) -> str:
+    """How many runs of an arm met something, and how many of the others."""
+    return (
+        f"{mine[0]} of {mine[1]} runs of {arm} {what}, {others[0]} of {others[1]} of the other "
+        f"arms' (Fisher p = {p:.2g})"
+    )
+
+
 def _voids_depend(
     arm: str, voids: int, runs: int, other_voids: int, other_runs: int, p: float
 ) -> str:
+    more = _more(arm, "were void", (voids, runs), (other_voids, other_runs), p)
     return (
-        f"{voids} of {runs} runs of {arm} were void, {other_voids} of {other_runs} of the other "
-        f"arms' (Fisher p = {p:.2g}): a rule that voids runs may depend on the arm, and the "
-        "runs that count may be the lucky ones; read the reasons of the void runs, and give the "
-        "machine more room before trusting the verdict."
+        f"{more}: a rule that voids runs may depend on the arm, and the runs that count may be the "
+        "lucky ones; read the reasons of the void runs, and give the machine more room before "
+        "trusting the verdict."
     )
 
 
 def _failures_depend(
     arm: str, failures: int, runs: int, other_failures: int, other_runs: int, p: float
 ) -> str:
+    more = _more(arm, "failed", (failures, runs), (other_failures, other_runs), p)
     return (
-        f"{failures} of {runs} runs of {arm} failed, {other_failures} of {other_runs} of the other "
-        f"arms' (Fisher p = {p:.2g}): the change may make the server fail, and the runs that did "
-        "not may be the lucky ones; read why they failed before trusting the verdict."
+        f"{more}: the change may make the server fail, and the runs that did not may be the lucky "
+        "ones; read why they failed before trusting the verdict."
     )
 
 

@@ -42,7 +42,7 @@ class Constants(BaseModel):
     warning_*                    of `warnings.py` and `voids.py`
     prediction_floor             share of the larger median below which a value counts as this
     checks                       which checks a word has to pass: 1 or 2, as the version
-                                 (docs/precision.md)
+                                 (docs/method.md)
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -3,7 +3,7 @@
 "No difference" is withheld while one of them speaks against it, and the contrast stays open until
 the planned end: more blocks may settle it. "Helps" keeps its word and says where total work is not
 shown to be no worse. Where runs of two arms depend on the run before them, a word stands only if
-the blocks that are free of that say it too. (docs/precision.md)
+the blocks that are free of that say it too. (docs/method.md)
 """
 
 from __future__ import annotations
