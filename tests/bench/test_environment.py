@@ -126,16 +126,23 @@ def test_memory_that_cannot_be_gathered_keeps_no_server_from_starting(tree: Host
             assert written.pools == []
 
 
-def test_a_target_is_checked_with_the_pool_in_place_and_without_it_after(tree: HostTree) -> None:
-    """Only trying can tell whether this machine gives such pages."""
+def test_a_target_is_checked_with_its_pages_in_place_and_without_them_after(
+    tree: HostTree,
+) -> None:
+    """Only trying can tell whether this machine gives such pages, whatever its policy is now."""
+    tree.write(THP, "never")
     before, seen = host_kit.shown(tree), []
 
     class Looking(Paged):
         def check(self, launch: Launch) -> None:
-            seen.append(tree.read(POOL))
+            seen.append((tree.read(POOL), tree.read(THP)))
 
-    check_surroundings(Looking(), LAUNCH, level("host.pages", "2m"), None, tree)
-    assert seen == ["10\n"]
+    for kind in ("2m", "thp"):
+        check_surroundings(Looking(), LAUNCH, level("host.pages", kind), None, tree)
+    assert seen == [
+        ("10\n", "always madvise [never]\n"),
+        ("4\n", "[always] madvise never\n"),
+    ]
     assert host_kit.shown(tree) == before
 
 

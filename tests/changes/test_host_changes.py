@@ -91,16 +91,16 @@ def test_one_level_is_something_else_for_each_target() -> None:
     assert made.of("redis").settings == {}
 
 
-def test_malloc_asks_for_pages_and_nothing_else_of_it_differs() -> None:
-    """Its policy is the one under which asking is of use; how its heaps grow is alike."""
+def test_malloc_takes_pages_of_a_pool_and_nothing_else_of_it_differs() -> None:
+    """Transparent ones are the kernel's policy alone; how its heaps grow is alike."""
     levels = {
         k: find("host.pages", TARGETS["rocksdb"]).level(k).application.of("rocksdb") for k in KINDS
     }
     asked = {kind: made.env["GLIBC_TUNABLES"] for kind, made in levels.items()}
-    assert asked["thp"] == "glibc.malloc.hugetlb=1"
+    assert asked["thp"] == asked["4k"] == "glibc.malloc.hugetlb=0"
     assert asked["2m"] == "glibc.malloc.hugetlb=2097152"
     assert {k: made.host[THP] for k, made in levels.items()} == {
-        kind: "madvise" if kind == "thp" else "never" for kind in KINDS
+        kind: "always" if kind == "thp" else "never" for kind in KINDS
     }
     rest = [{n: v for n, v in m.env.items() if n != "GLIBC_TUNABLES"} for m in levels.values()]
     assert all(env == rest[0] and env for env in rest)

@@ -14,6 +14,7 @@ from assay.bench.host_values import HOST, check_values, in_force, shown
 from assay.bench.placement import Placing, placing
 from assay.changes import Application, Evidence, HostValue
 from assay.changes.host import POOL, ROOM
+from assay.changes.pages import POLICIES
 from assay.changes.witness import REFUSED
 from assay.core.errors import InputError, MissingError, RunError
 from assay.host import namespaces, steering
@@ -128,17 +129,15 @@ def check_surroundings(
 ) -> None:
     """MissingError if this machine or this user cannot have them, or the target cannot start so.
 
-    Nothing is written but a pool of huge pages, which only trying can tell: it is given back.
+    Nothing is written but a pool of huge pages and the policy of transparent ones, which only
+    trying can tell: both are taken back.
     """
     made = _found(launch, application, host, pair)
     values, _ = _divided(made, host)
-    check_values(values, host)
-    pages = _pool(target, launch, application, host)
-    if not pages:
-        target.check(made.launch)
-        return
-    check_values(pages, host)
-    with in_force(pages, host):
+    pool = _pool(target, launch, application, host)
+    check_values({**values, **pool}, host)
+    policies = {key: value for key, value in values.items() if key in POLICIES}
+    with in_force({**policies, **pool}, host):
         target.check(made.launch)
 
 

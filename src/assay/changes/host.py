@@ -14,7 +14,7 @@ from typing import Literal
 
 from assay.changes import engine, mariadb, postgresql, rocksdb
 from assay.changes.declaration import NUMA, Application, Change, Dose, Level, LevelError, Signature
-from assay.changes.pages import PAGE_KINDS, POOLED, SHMEM, THP, PagesOf
+from assay.changes.pages import PAGE_KINDS, POLICIES, POOLED, THP, PagesOf
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Environ, Every, HostShows, OfKeys, PageKinds, ReadBack
 from assay.core.metrics import INSTRUCTIONS
@@ -100,13 +100,12 @@ def _pages(kind: str) -> Level:
     return Level(kind, Application(steer=made, of_target={t: f(kind) for t, f in PAGES_OF.items()}))
 
 
-_HOST_KEYS = frozenset({THP, SHMEM})
 _ENV_KEYS = frozenset({rocksdb.TUNABLES, *rocksdb.HEAPS})
 _PAGES_SEEN = Every(
     (
-        OfKeys(_HOST_KEYS, HostShows()),
+        OfKeys(POLICIES, HostShows()),
         OfKeys(_ENV_KEYS, Environ()),
-        OfKeys(_HOST_KEYS | _ENV_KEYS | {POOL, ROOM}, ReadBack(), others=True),
+        OfKeys(POLICIES | _ENV_KEYS | {POOL, ROOM}, ReadBack(), others=True),
         PageKinds(POOLED, frozenset({"thp"})),
     )
 )

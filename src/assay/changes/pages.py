@@ -19,6 +19,8 @@ POOLED = {"2m": 2 << 20, "1g": 1 << 30}
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 SHMEM = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+POLICIES = frozenset({THP, SHMEM})
+"""Where the kernel is told which memory may be in transparent huge pages."""
 
 PagesOf = Callable[[str], Application]
 

@@ -8,11 +8,12 @@ fault that YDB describes (a slow CRC32C by dispatch), which two shipped packages
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 
 from assay.changes.builders import number, part
 from assay.changes.declaration import Application, Build, Change, Dose, Level
-from assay.changes.pages import POOLED, THP
+from assay.changes.pages import POOLED, by_policy
 from assay.changes.signature import counted, falls, rises, stays
 from assay.changes.witness import Counted, Every, Expected, Functions, LogSays, PagesShow, ReadBack
 
@@ -75,15 +76,14 @@ def _log(name: str) -> Level:
 def pages(kind: str) -> Application:
     """How glibc's malloc (2.35 and later), which gives it its memory, is told of a kind of pages.
 
-    It asks for transparent pages (1) or takes those of a pool, by their size. Asking is what the
-    policy `madvise` is for: with `always`, malloc leaves it to the kernel. At each level alike a
-    heap is made as large as it can get, because one that grows by base pages holds little else,
-    and what malloc would map by itself in base pages (from 128 KiB on) comes from heaps too. These
-    two are variables of their own: glibc cuts a list of tunables into pieces where a witness reads.
+    It takes those of a pool, by their size; transparent ones are the kernel's policy, as for every
+    target. At each level alike a heap is made as large as it can get, because one that grows by
+    base pages holds little else, and what malloc would map by itself in base pages (from 128 KiB
+    on) comes from heaps too. These two are variables of their own: glibc cuts a list of tunables
+    into pieces where a witness reads.
     """
-    asks = {"4k": 0, "thp": 1}.get(kind) or POOLED.get(kind, 0)
-    env = {TUNABLES: f"glibc.malloc.hugetlb={asks}", **HEAPS}
-    return Application(env=env, host={THP: "madvise" if kind == "thp" else "never"})
+    env = {TUNABLES: f"glibc.malloc.hugetlb={POOLED.get(kind, 0)}", **HEAPS}
+    return replace(by_policy(kind, {}), env=env)
 
 
 ROCKSDB_CHANGES = (
