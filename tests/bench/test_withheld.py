@@ -98,7 +98,7 @@ def test_no_difference_is_withheld_where_the_metric_has_steps_wider_than_the_mar
         return replace(measured, metrics={**measured.metrics, "throughput": whole})
 
     fake.script, fake.noise = rounded, 0.05
-    study = read_study(decide__margin='"2%"', decide__smallest='"2%"', **LONG)
+    study = read_study(decide__margin='"2%"', decide__smallest='"2%"', decide__budget='"160s"')
     row = row_of(run_fake(tmp_path / "b", fake, study), "hint")
     assert row.word == "undecided"
     assert Code.COARSE_STEPS in codes(row)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, effect, made
 
 from assay.record import Bundle
 from assay.report.html.page import report_html
+from assay.report.html.view import ReportView, view
 from assay.targets import Measured
 from fakes import FACTS, FakeTarget, histogram, throttled
 
@@ -126,19 +127,33 @@ def evil(text: str) -> str:
 
 @dataclass
 class Made:
-    """Sample bundles and pages by name, each made once."""
+    """Sample bundles, their views and their pages by name, each made once."""
 
     folder: Path
+    views: dict[str, ReportView] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)
 
     def bundle(self, name: str) -> Bundle:
         found = self.folder / name
         return Bundle.open(found) if found.exists() else SAMPLES[name](found)
 
+    def view(self, name: str) -> ReportView:
+        """What the report of a sample says."""
+        if name not in self.views:
+            self.views[name] = view(self.bundle(name))
+        return self.views[name]
+
+    def html(self, name: str) -> str:
+        """The report of a sample."""
+        if name not in self.pages:
+            self.pages[name] = report_html(self.bundle(name))
+        return self.pages[name]
+
     def page(self, name: str) -> Path:
         """The report of a sample, as a file."""
         path = self.folder / f"{name}.html"
         if not path.exists():
-            path.write_text(report_html(self.bundle(name)), "utf-8")
+            path.write_text(self.html(name), "utf-8")
         return path
 
 

@@ -10,7 +10,6 @@ from report_samples import Made
 
 from assay.reasons import Code, Reason
 from assay.record import Bundle
-from assay.report.html.view import view
 from assay.report.words.answer import answer, by_how_much, moves
 from assay.report.words.wording import as_measured, listed
 from assay.verdict.rows import Row, Verdicts
@@ -30,7 +29,7 @@ def changed(verdicts: Verdicts, of: str, **fields: Any) -> Verdicts:
 
 def test_the_answer_says_what_to_take_what_to_leave_and_what_does_nothing(samples: Made) -> None:
     """One sentence a word, the recommendation first."""
-    take, leave, nothing = view(samples.bundle("plain")).answer
+    take, leave, nothing = samples.view("plain").answer
     assert take.startswith("Take cache: it raises throughput by ")
     assert leave.startswith("Do not take hint: it lowers throughput by ")
     assert nothing == "No difference larger than 5 %: padding."
@@ -39,7 +38,7 @@ def test_the_answer_says_what_to_take_what_to_leave_and_what_does_nothing(sample
 def test_a_metric_of_which_less_is_better_is_told_as_measured(samples: Made) -> None:
     """What helps lowers a latency; the numbers are changes of the latency itself."""
     bundle = samples.bundle("latency")
-    assert view(bundle).answer[0].startswith("Take cache: it lowers latency_p99 by 2")
+    assert samples.view("latency").answer[0].startswith("Take cache: it lowers latency_p99 by 2")
     row = rows(bundle)["cache"]
     assert row.low is not None
     assert as_measured(row).high == pytest.approx(1 / (1 + row.low) - 1)
@@ -48,7 +47,7 @@ def test_a_metric_of_which_less_is_better_is_told_as_measured(samples: Made) -> 
 
 def test_a_ladder_is_taken_up_to_its_last_rung_that_helped(samples: Made) -> None:
     """Rungs are told as steps."""
-    said = view(samples.bundle("ladder")).answer
+    said = samples.view("ladder").answer
     assert said[0].startswith("Take every step up to cache: ")
     assert said[1] == "No difference larger than 5 %: cache+padding after cache."
 
@@ -67,14 +66,14 @@ def test_an_interaction_is_told_in_words(samples: Made) -> None:
 
 def test_cases_that_disagree_are_named(samples: Made) -> None:
     """What helps over all cases and hurts in one of them is not told as good for all."""
-    said = " ".join(view(samples.bundle("cases")).answer)
+    said = " ".join(samples.view("cases").answer)
     assert "The cases differ about hint: hurts in few threads and helps in many threads." in said
     assert "differ about cache" not in said
 
 
 def test_nothing_decided_is_no_answer(samples: Made) -> None:
     """A study without a decided contrast recommends nothing and says what is unsure."""
-    said = view(samples.bundle("stopped")).answer
+    said = samples.view("stopped").answer
     assert said == [
         "There is no answer yet: nothing is decided.",
         "Unsure, and not bounded yet: hint, cache and padding.",
@@ -83,14 +82,14 @@ def test_nothing_decided_is_no_answer(samples: Made) -> None:
 
 def test_an_unsure_effect_comes_with_its_interval(samples: Made) -> None:
     """Undecided with bounds tells them; without bounds it says so."""
-    said = " ".join(view(samples.bundle("undecided")).answer)
+    said = " ".join(samples.view("undecided").answer)
     unsure = said.split("Unsure: ", 1)[1]
     assert re.search(r"padding \(anywhere in \[-[\d.]+ %, \+[\d.]+ %\]\)", unsure)
 
 
 def test_without_a_witness_there_is_no_verdict_in_the_answer(samples: Made) -> None:
     """An invalid contrast is told as such, whatever its numbers."""
-    said = " ".join(view(samples.bundle("invalid")).answer)
+    said = " ".join(samples.view("invalid").answer)
     assert "No valid verdict, because what was compared was not seen in force" in said
     assert said.endswith("in every run: padding.")
 

@@ -89,9 +89,9 @@ class TestGroups:
             and r.strength == "confirmed"
             and r.contrast.kind != "scaling"
         ]
-        shown = [s for g in view(bundle).verdicts.groups for s in g.sections]
+        shown = [s for g in samples.view(name).verdicts.groups for s in g.sections]
         assert sum(len(s.rows) for s in shown) == len(confirmed)
-        leads = view(bundle).metrics.leads
+        leads = samples.view(name).metrics.leads
         assert all(
             row.metric != "throughput"
             for part in (leads.stand_out, leads.effects, leads.rest)
@@ -169,7 +169,7 @@ class TestTerminal:
         """How many blocks were planned, and how many came on top."""
         bundle = samples.bundle("extended")
         assert "extended once: 16 + 8 blocks" in text(bundle)
-        said = view(bundle).plan
+        said = samples.view("extended").plan
         assert dict(said.pairs)["extension"].startswith("extended once: 16 + 8 blocks")
         assert dict(said.pairs)["blocks"].startswith("24 complete of 24 planned")
 
@@ -230,7 +230,7 @@ class TestAnswer:
     def test_a_harness_that_makes_differences_has_no_answer(self, samples: Made) -> None:
         """And a banner."""
         assert self.answer(samples, "told-apart").startswith("There is no answer: the A/A control")
-        (banner,) = view(samples.bundle("told-apart")).banners
+        (banner,) = samples.view("told-apart").banners
         assert banner.title == "No verdict of this study is valid"
 
 
@@ -240,7 +240,7 @@ class TestPicturesOfArms:
     def test_the_front_starts_at_the_baseline_and_rises(self, samples: Made) -> None:
         """The set, the sweet spot and by whom the others are beaten are the verdict's."""
         bundle = samples.bundle("flip")
-        said, best = view(bundle).best, bundle.verdicts().best
+        said, best = samples.view("flip").best, bundle.verdicts().best
         (group,) = said.groups
         assert [p.arm for p in group.front] == best.pareto
         assert [p.low for p in group.front] == sorted(p.low for p in group.front)
@@ -250,7 +250,7 @@ class TestPicturesOfArms:
 
     def test_arms_of_one_effort_stand_beside_each_other(self, samples: Made) -> None:
         """In the band of their letter, no two in one place."""
-        (group,) = view(samples.bundle("race")).best.groups
+        (group,) = samples.view("race").best.groups
         letters = [slot.letter for slot in group.slots]
         assert letters == ["none", "A", "B", "C"]
         places = [p.x for p in group.points]
@@ -260,24 +260,24 @@ class TestPicturesOfArms:
 
     def test_arms_that_nothing_bounds_are_counted(self, samples: Made) -> None:
         """They are in the table only."""
-        said = view(samples.bundle("race")).best
+        said = samples.view("race").best
         drawn = len(said.groups[0].points)
         assert said.unbounded == len(said.rows) - drawn > 0
 
     def test_where_it_would_mislead_there_is_none(self, samples: Made) -> None:
         """Not for a ladder, not for two arms, not where the harness is at fault."""
-        ladder = view(samples.bundle("ladder")).best
+        ladder = samples.view("ladder").best
         assert ladder is not None
         assert ladder.groups == []
-        assert view(samples.bundle("told-apart")).best is None
-        assert view(samples.bundle("scaling")).best is None
+        assert samples.view("told-apart").best is None
+        assert samples.view("scaling").best is None
 
     @pytest.mark.parametrize("name", ["flip", "race", "fraction"])
     def test_every_arm_with_a_bound_is_drawn(
         self, samples: Made, dumped: dict[str, Page], name: str
     ) -> None:
         """Filled in the set, hollow outside, a ring around the sweet spot, one line for steps."""
-        (group,) = view(samples.bundle(name)).best.groups
+        (group,) = samples.view(name).best.groups
         marks, points = dumped[name].marks, [p for p in group.points if not p.baseline]
         assert marks["best", "arm, inside"] == sum(not p.out for p in points)
         assert marks["best", "arm, out"] == sum(bool(p.out) for p in points)
@@ -335,7 +335,7 @@ class TestPicturesOfScreens:
     def test_predictions_stand_beside_the_verdicts_on_fresh_runs(self, samples: Made) -> None:
         """In the order of the shortlist; the others without a verdict."""
         bundle = samples.bundle("screen")
-        said = view(bundle).screen
+        said = samples.view("screen").screen
         assert [r.arm for r in said.handed_on] == bundle.verdicts().screen.shortlist
         assert said.handed_on[0].word == "helps"
         assert {r.arm for r in said.left} >= {"baseline", "hint", "padding"}
@@ -414,7 +414,7 @@ class TestPicturesOfScaling:
 @pytest.mark.parametrize("name", ["evil-screen", "evil-scaling"])
 def test_markup_stays_text_in_the_new_sections(samples: Made, browser: Browser, name: str) -> None:
     """In tables, in the data of charts and in what the charts draw."""
-    html = report_html(samples.bundle(name))
+    html = samples.html(name)
     assert EVIL not in html
     page = parsed(browser.dom(samples.page(name)))
     assert page.elements["img"] == 0

@@ -13,7 +13,7 @@ from dom import parsed
 from report_samples import EVIL, SAMPLES, Made
 
 from assay.report.html.page import embedded, report_html, sentence, typeset
-from assay.report.html.view import charts, view
+from assay.report.html.view import charts
 from assay.study import read
 from fakes import STUDY, FakeTarget, run_fake
 
@@ -31,7 +31,7 @@ def data(html: str) -> dict:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_report_loads_nothing(samples: Made, name: str) -> None:
     """No element refers to anything outside the file, and the page's policy forbids it."""
-    html = report_html(samples.bundle(name))
+    html = samples.html(name)
     assert parsed(html).loads == []
     assert "default-src 'none'" in html
     assert "@import" not in html
@@ -40,15 +40,14 @@ def test_a_report_loads_nothing(samples: Made, name: str) -> None:
 
 def test_a_report_is_small(samples: Made) -> None:
     """The page without its data stays far below the limit of 1.5 MB."""
-    html = report_html(samples.bundle("empty"))
+    html = samples.html("empty")
     assert len(html.encode()) < 400_000
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_data_in_the_page_is_the_view(samples: Made, name: str) -> None:
     """What is embedded comes out as what was put in."""
-    bundle = samples.bundle(name)
-    assert data(report_html(bundle)) == json.loads(json.dumps(charts(view(bundle))))
+    assert data(samples.html(name)) == json.loads(json.dumps(charts(samples.view(name))))
 
 
 def test_embedded_data_cannot_end_its_element() -> None:
@@ -66,7 +65,7 @@ def test_embedded_data_has_no_number_that_is_none() -> None:
 
 def test_markup_in_a_study_is_text_in_its_report(samples: Made) -> None:
     """A study called <script> shows as such; the file holds no such element."""
-    html = report_html(samples.bundle("evil"))
+    html = samples.html("evil")
     assert EVIL not in html
     assert EVIL in parsed(html).text
     assert parsed(html).elements["script"] == 3
@@ -78,8 +77,7 @@ def test_markup_in_a_study_is_text_in_its_report(samples: Made) -> None:
 )
 def test_without_scripts_the_answer_is_there(samples: Made, name: str) -> None:
     """Answer, banners, every verdict with its interval and reason are plain text."""
-    bundle = samples.bundle(name)
-    said, text = view(bundle), parsed(report_html(bundle)).text
+    said, text = samples.view(name), parsed(samples.html(name)).text
     expected = [*said.answer, *(b.title for b in said.banners)]
     for section in (s for group in said.verdicts.groups for s in group.sections):
         expected += [section.title, section.note]
@@ -93,7 +91,7 @@ def test_without_scripts_the_answer_is_there(samples: Made, name: str) -> None:
 
 def test_sections_stand_in_the_order_of_importance(samples: Made) -> None:
     """Verdicts first, how to check them last."""
-    found = re.findall(r'<section id="(\w+)">', report_html(samples.bundle("plain")))
+    found = re.findall(r'<section id="(\w+)">', samples.html("plain"))
     assert found == [
         "verdicts",
         "causes",
@@ -113,10 +111,9 @@ def test_sections_stand_in_the_order_of_importance(samples: Made) -> None:
 @pytest.mark.parametrize("name", ["empty", "unmeasured"])
 def test_a_section_with_nothing_to_show_says_so(samples: Made, name: str) -> None:
     """No place for a chart that cannot be drawn."""
-    bundle = samples.bundle(name)
-    html = report_html(bundle)
+    html = samples.html(name)
     for kind in ("forest", "runs", "latency", "cpus"):
-        sentence_ = getattr(view(bundle), kind).empty
+        sentence_ = getattr(samples.view(name), kind).empty
         assert (sentence_ in html) if sentence_ else (f'data-chart="{kind}"' in html)
 
 

@@ -9,7 +9,7 @@ from browser import Browser, framed
 from dom import Page, parsed
 from report_samples import SAMPLES, Made
 
-from assay.report.html.view import CHARTS, view
+from assay.report.html.view import CHARTS
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +31,7 @@ def test_every_chart_that_has_something_to_show_is_drawn(
     samples: Made, dumped: dict[str, Page], name: str
 ) -> None:
     """A chart for each case, and none in a section that says that it is empty."""
-    said = view(samples.bundle(name))
+    said = samples.view(name)
     for kind in CHARTS:
         section = getattr(said, kind)
         shown = section is not None and not getattr(section, "empty", "")
@@ -44,7 +44,7 @@ def test_every_run_is_a_dot_of_its_own_kind(
     samples: Made, dumped: dict[str, Page], name: str
 ) -> None:
     """Runs that count, were set aside, void and failed are all there."""
-    groups = view(samples.bundle(name)).runs.groups
+    groups = samples.view(name).runs.groups
     points = [p for g in groups for p in g.points]
     assert len(points) == len(samples.bundle(name).runs())
     for status in ("counts", "aside", "void", "failed"):
@@ -57,7 +57,7 @@ def test_every_estimate_is_a_dot_and_every_interval_a_line(
     samples: Made, dumped: dict[str, Page], name: str
 ) -> None:
     """The forest plot shows each contrast that has an estimate, by its word."""
-    said = view(samples.bundle(name)).forest
+    said = samples.view(name).forest
     rows = [] if said.empty else [r for g in said.groups for r in g.rows]
     marks = dumped[name].marks
     known = [r for r in rows if r.estimate is not None]
@@ -74,7 +74,7 @@ def test_every_arm_has_its_latency_curve_and_every_cpu_its_dot(
     samples: Made, dumped: dict[str, Page], name: str
 ) -> None:
     """One line an arm, one dot a CPU and arm."""
-    said, marks = view(samples.bundle(name)), dumped[name].marks
+    said, marks = samples.view(name), dumped[name].marks
     curves = [a for g in said.latency.groups for a in g.arms if a.points]
     assert marks["latency", "quantiles"] == len(curves)
     cpus = [c for g in said.cpus.groups for a in g.arms for c in a.cpus]

@@ -26,7 +26,7 @@ from fakes import FakeTarget, histogram
 
 def test_a_verdict_row_is_complete(samples: Made) -> None:
     """Word, interval, estimate, blocks, effort, dose with its unit, witness, reason."""
-    (group,) = view(samples.bundle("plain")).verdicts.groups
+    (group,) = samples.view("plain").verdicts.groups
     changes, check = group.sections
     assert [r.label for r in changes.rows] == ["hint", "cache", "padding"]
     assert [r.label for r in check.rows] == ["aa-control"]
@@ -44,7 +44,7 @@ def test_a_verdict_row_is_complete(samples: Made) -> None:
 
 def test_cases_get_a_group_each_and_the_suite_comes_first(samples: Made) -> None:
     """Grouped in the verdict table and in the forest plot."""
-    said = view(samples.bundle("cases"))
+    said = samples.view("cases")
     expected = ["Both cases together", "Case few threads", "Case many threads"]
     assert [g.heading for g in said.verdicts.groups] == expected
     headed = [f"{case}: {of}" for case in expected for of in ("Changes", "Self-check")]
@@ -53,20 +53,20 @@ def test_cases_get_a_group_each_and_the_suite_comes_first(samples: Made) -> None
 
 def test_the_axis_of_effects_holds_all_there_is_to_see(samples: Made) -> None:
     """Intervals, margin and smallest effect, with room; beyond a doubling it is logarithmic."""
-    plain = view(samples.bundle("plain")).forest
+    plain = samples.view("plain").forest
     low, high = plain.domain
     ends = [e for g in plain.groups for r in g.rows for e in (r.low, r.high)]
     assert low < min(*ends, -plain.margin)
     assert high > max(*ends, plain.margin)
     assert not plain.logarithmic
-    great = view(samples.bundle("wide")).forest
+    great = samples.view("wide").forest
     assert great.logarithmic
     assert great.domain[0] > -1
 
 
 def test_leads_are_apart_and_as_measured(samples: Made) -> None:
     """A change that helps lowers the cost of an operation; nothing of it is a verdict."""
-    said = view(samples.bundle("plain"))
+    said = samples.view("plain")
     leads, shown_once = said.metrics.leads.stand_out, ["hint", "cache", "padding", "aa-control"]
     cost = next(r for r in leads if (r.label, r.metric) == ("cache", "cpu_per_operation"))
     assert cost.estimate.startswith("-2")
@@ -90,7 +90,7 @@ def test_what_could_not_be_counted_is_said_with_the_reason(samples: Made) -> Non
 
 def test_medians_are_of_the_runs_that_count(samples: Made) -> None:
     """With their units, for the primary and the watched metrics."""
-    (group,) = view(samples.bundle("plain")).metrics.medians
+    (group,) = samples.view("plain").metrics.medians
     assert group.metrics[:2] == ["throughput", "latency_p99"]
     cells = {r.arm: r.cells for r in group.rows}
     assert cells["cache"][0] == "1.31 Mop/s"
@@ -112,7 +112,7 @@ def test_a_void_run_sets_its_whole_block_aside(samples: Made) -> None:
 
 def test_runs_of_a_block_that_was_not_completed_do_not_count(samples: Made) -> None:
     """A stopped study's last block is set aside."""
-    said = view(samples.bundle("stopped"))
+    said = samples.view("stopped")
     asides = [p for g in said.runs.groups for p in g.points if p.status == "aside"]
     assert asides
     assert all("does not count" in p.title for p in asides)
@@ -120,7 +120,7 @@ def test_runs_of_a_block_that_was_not_completed_do_not_count(samples: Made) -> N
 
 def test_failed_runs_have_no_value_and_a_reason(samples: Made) -> None:
     """They are dots all the same, and stand in the list of what went wrong."""
-    said = view(samples.bundle("failures")).runs
+    said = samples.view("failures").runs
     failed = [p for g in said.groups for p in g.points if p.status == "failed"]
     assert failed
     assert all(p.value is None and "did not start" in p.title for p in failed)
@@ -130,7 +130,7 @@ def test_failed_runs_have_no_value_and_a_reason(samples: Made) -> None:
 def test_the_tally_adds_up(samples: Made) -> None:
     """Every run of an arm is in exactly one column."""
     for name in ("plain", "voids", "failures", "stopped", "cases"):
-        rows_ = view(samples.bundle(name)).plan.tally
+        rows_ = samples.view(name).plan.tally
         for row in rows_:
             parts = row.counts + row.aside + row.void + row.failed
             assert row.made == parts
@@ -203,7 +203,7 @@ def test_a_curve_ends_where_operations_end() -> None:
 
 def test_evenness_is_the_mean_over_runs_with_its_range(samples: Made) -> None:
     """The idlest and the busiest CPU are named."""
-    (group,) = view(samples.bundle("wide")).cpus.groups
+    (group,) = samples.view("wide").cpus.groups
     arm = group.arms[0]
     assert len(arm.cpus) == 64
     assert arm.cpus[1] == CpuBusy(1, *[pytest.approx(0.499)] * 3)
@@ -213,7 +213,7 @@ def test_evenness_is_the_mean_over_runs_with_its_range(samples: Made) -> None:
 
 def test_witnesses_count_runs_by_level(samples: Made) -> None:
     """Every level of every factor: held in how many of how many runs, and what was seen."""
-    said = view(samples.bundle("plain")).witnesses
+    said = samples.view("plain").witnesses
     found = {(w.factor, w.level): w for w in said}
     assert found["hint", "pause"].held == found["hint", "pause"].seen == 8
     assert found["hint", "none"].seen == 32
@@ -222,7 +222,7 @@ def test_witnesses_count_runs_by_level(samples: Made) -> None:
 
 def test_a_witness_that_does_not_hold_comes_first(samples: Made) -> None:
     """What spoke against a level is never hidden behind what spoke for it."""
-    said = view(samples.bundle("invalid")).witnesses
+    said = samples.view("invalid").witnesses
     lied = next(w for w in said if (w.factor, w.level) == ("padding", "128"))
     assert lied.held == 0 < lied.seen
     assert not lied.evidence[0].held
@@ -233,7 +233,7 @@ def test_a_witness_that_does_not_hold_comes_first(samples: Made) -> None:
 
 def test_banners_say_what_must_be_known_first(samples: Made) -> None:
     """Stopped, unfinished, stand-ins; a plain study has none."""
-    kinds = {n: [b.kind for b in view(samples.bundle(n)).banners] for n in
+    kinds = {n: [b.kind for b in samples.view(n).banners] for n in
              ("plain", "stopped", "empty", "evil", "cases")}  # fmt: skip
     assert kinds["plain"] == []
     assert "stopped" in kinds["stopped"]
@@ -252,7 +252,7 @@ def test_what_the_host_could_not_do_is_a_banner(tmp_path) -> None:
 
 def test_plan_and_rule_are_told(samples: Made) -> None:
     """Seed, design, blocks of planned, smallest, margin, alpha."""
-    said = view(samples.bundle("plain")).plan
+    said = samples.view("plain").plan
     pairs, rule = dict(said.pairs), dict(said.rule)
     assert pairs["seed"] == "7"
     assert pairs["design"].startswith("one at a time")
@@ -285,7 +285,7 @@ def test_any_host_facts_will_do() -> None:
 def test_a_report_names_what_checks_it(samples: Made) -> None:
     """The command, and the digest that ends the chain."""
     bundle = samples.bundle("plain")
-    said = view(bundle).check
+    said = samples.view("plain").check
     assert said.verify == "assay verify plain"
     assert dict(said.pairs)["digest of the last run"] == bundle.runs()[-1].digest
 
@@ -343,4 +343,4 @@ def test_every_number_of_a_view_can_be_written(samples: Made) -> None:
         return [value] if isinstance(value, float) else []
 
     for name in ("plain", "empty", "unmeasured", "wide", "stopped", "race", "fraction", "refused"):
-        assert all(math.isfinite(n) for n in numbers(asdict(view(samples.bundle(name)))))
+        assert all(math.isfinite(n) for n in numbers(asdict(samples.view(name))))

@@ -32,6 +32,7 @@ from assay.bench.measuring import may_take_turns
 from assay.bench.preflight import fit
 from assay.bench.progress import Silent, Watcher
 from assay.core.errors import BundleError, InputError, RunError, VoidError
+from assay.core.histograms import value_at
 from assay.core.interrupt import stop_if_asked
 from assay.core.units import format_duration
 from assay.plan import PilotedArm, PilotedCase, PlannedPilot, Slot, block_order, workload_seed
@@ -432,4 +433,4 @@ def _latency(encoded: str, percentile: float) -> float:
     histogram = HdrHistogram.decode(encoded)
     if percentile == 0.0:
         return float(histogram.get_mean_value())
-    return float(histogram.get_value_at_percentile(percentile))
+    return value_at(histogram, percentile)

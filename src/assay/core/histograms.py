@@ -9,6 +9,7 @@ import binascii
 import zlib
 from collections.abc import Sequence
 
+import numpy as np
 from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 
@@ -54,3 +55,19 @@ def merge(encoded: Sequence[str]) -> tuple[HdrHistogram | None, int]:
     for other in others:
         widest.add(other)
     return widest, unreadable
+
+
+def value_at(histogram: HdrHistogram, percent: float) -> float:
+    """The latency that `percent` of all are no longer than, in nanoseconds; 0 of none.
+
+    As `get_value_at_percentile`, whose loop in Python takes a millisecond.
+    """
+    counts = np.ctypeslib.as_array(histogram.counts)
+    wanted = histogram.get_target_count_at_percentile(percent)
+    index = int(np.searchsorted(np.cumsum(counts), wanted))
+    if index == len(counts):
+        return 0.0
+    value = histogram.get_value_from_index(index)
+    if percent:
+        return float(histogram.get_highest_equivalent_value(value))
+    return float(histogram.get_lowest_equivalent_value(value))

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.bench.guard import client_limits
 from assay.core.errors import RunError
-from assay.core.histograms import merge
+from assay.core.histograms import merge, value_at
 from assay.core.units import format_quantity
 from assay.native import Health, Ready, RunResult, WindowInterval
 from assay.report.words.line import Line
@@ -99,7 +99,7 @@ def quantiles_of(histogram: str) -> dict[str, float]:
         raise RunError("a histogram of assayer cannot be read", next_step="run `make install`")
     if not merged.get_total_count():
         return {}
-    found = {f"{q:g}": float(merged.get_value_at_percentile(100 * q)) for q in QUANTILES}
+    found = {f"{q:g}": value_at(merged, 100 * q) for q in QUANTILES}
     return {**found, "max": float(merged.get_max_value())}
 
 

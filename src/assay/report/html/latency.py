@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
-from assay.core.histograms import merge
+from assay.core.histograms import merge, value_at
 from assay.core.units import format_quantity
 from assay.plan import Plan
 from assay.record import RunRecord
@@ -112,7 +112,7 @@ def _arm(
     cells = []
     for q in TABLE:
         enough = (1 - q) * total >= BEYOND
-        value = merged.get_value_at_percentile(100 * q) if enough else None
+        value = value_at(merged, 100 * q) if enough else None
         cells.append(LatencyCell(q, value, _text(value)))
     return LatencyArm(
         arm=name,

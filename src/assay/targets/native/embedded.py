@@ -21,6 +21,7 @@ from assay import native
 from assay.changes import Evidence, RanFunction, SeenExecutable
 from assay.core.digest import contents_digest, file_digest
 from assay.core.errors import RunError
+from assay.core.histograms import value_at
 from assay.core.parameters import Parameter
 from assay.linux.placement import Placement, placement
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, Target, ignore
@@ -255,7 +256,7 @@ def _metrics(result: native.RunResult, manifest: Mapping[str, Any]) -> dict[str,
 def latencies(encoded: str) -> dict[str, float]:
     """The metrics of latency in a histogram."""
     histogram = HdrHistogram.decode(encoded)
-    found = {n: float(histogram.get_value_at_percentile(q)) for n, q in QUANTILES.items()}
+    found = {n: value_at(histogram, q) for n, q in QUANTILES.items()}
     return found | {
         "latency_mean": float(histogram.get_mean_value()),
         "latency_max": float(histogram.get_max_value()),

@@ -11,6 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from assay import native
 from assay.core.address import ServerAddress, parse_url
+from assay.core.histograms import value_at
 from assay.core.parameters import Parameter, by_name
 from assay.targets.base import Launch, Measured
 from assay.targets.native.embedded import latencies
@@ -159,5 +160,5 @@ def _geomean(result: native.RunResult) -> dict[str, float]:
     if not result.by_kind or unanswered(result):
         return {}
     decoded = (HdrHistogram.decode(kind.histogram) for kind in result.by_kind.values())
-    medians = [float(h.get_value_at_percentile(50.0)) for h in decoded]
+    medians = [value_at(h, 50.0) for h in decoded]
     return {"latency_geomean": statistics.geometric_mean(medians)} if all(medians) else {}
