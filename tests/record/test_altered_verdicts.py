@@ -7,7 +7,14 @@ import json
 import pytest
 
 from assay.core.errors import AlteredError
-from assay.record import Bundle, checked_verdicts, counted_runs
+from assay.record import (
+    Bundle,
+    checked_verdicts,
+    counted_runs,
+    differences,
+    replayed,
+    verdicts_of,
+)
 from assay.report.html.page import report_html
 from cli_kit import assay
 
@@ -70,3 +77,52 @@ def test_verify_says_what_it_does_not_prove(finished: Bundle) -> None:
     assert done.returncode == 0
     assert "no proof of who measured it" in done.stdout
     assert checked_verdicts(finished) == finished.verdicts()
+
+
+def cut(bundle: Bundle, runs: int) -> Bundle:
+    """The bundle with its last runs cut off, and verdicts that say that somebody stopped there."""
+    path = bundle.folder / "runs.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-runs]))
+    said = bundle.folder / "verdicts.json"
+    end = json.loads(said.read_text())["end"]
+    replay = replayed(bundle)
+    replay.stop("you stopped it")
+    made = verdicts_of(replay).model_dump()
+    said.write_text(json.dumps(made | {"end": end}))
+    return Bundle.open(bundle.folder)
+
+
+@pytest.mark.parametrize("runs", [1, 5])
+def test_runs_that_were_cut_off_are_missed(finished: Bundle, runs: int) -> None:
+    """The record of the end does not follow from the run that is now the last."""
+    found = differences(cut(finished, runs))
+    assert [text.split(" says ")[0] for text in found] == ["verdicts.json.end"]
+
+
+def test_a_reason_to_stop_that_no_study_has_is_refused(finished: Bundle) -> None:
+    """Whoever reads it would take it for Assay's word."""
+    path = finished.folder / "verdicts.json"
+    said = json.loads(path.read_text())
+    path.write_text(json.dumps(said | {"stopped": "enough was seen"}))
+    assert any("enough was seen" in text for text in differences(Bundle.open(finished.folder)))
+
+
+def test_a_bundle_without_the_record_of_its_end_says_so(finished: Bundle) -> None:
+    """It verifies, as it did when it was made."""
+    assert "older" not in assay("verify", finished.folder).stdout
+    path = finished.folder / "verdicts.json"
+    said = json.loads(path.read_text())
+    del said["end"]
+    path.write_text(json.dumps(said))
+    done = assay("verify", finished.folder)
+    assert done.returncode == 0
+    assert "older than the record of a study's end" in " ".join(done.stdout.split())
+
+
+def test_verdicts_end_where_a_further_run_begins(finished: Bundle) -> None:
+    """A study that was resumed and killed has none, rather than those of fewer runs."""
+    last = finished.runs()[-1]
+    finished.lock()
+    finished.append(last)
+    finished.close()
+    assert not finished.has_verdicts

@@ -30,11 +30,10 @@ from assay.counters import asked
 from assay.host.transaction import HostTree
 from assay.plan import CONTROL, CONTROLS, Plan
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
+from assay.record.replay import STOPPED_BY_USER
 from assay.study import Absent, Arm, Study, arms, make_plan, read
 from assay.targets import TARGETS, Target
 from assay.verdict.rows import Verdicts
-
-STOPPED_BY_USER = "you stopped it"
 
 
 def prepare(

@@ -14,6 +14,9 @@ from assay.report import Line
 from assay.study.derivation import underived
 
 UNPROVEN = Line("The bundle agrees with itself, which is no proof of who measured it.", "dim")
+WITHOUT_END = Line(
+    "It is older than the record of a study's end: runs may lack after the last.", "dim"
+)
 
 
 @guarded
@@ -35,13 +38,15 @@ def command(
         require_signer(opened, signer)
     if json:
         told = {"verified": not found, "runs": verdicts.runs, "differences": found}
-        tell_json(told | {"signed": signer is not None})
+        tell_json(told | {"signed": signer is not None, "ended": bool(verdicts.end)})
     elif found:
         tell(Line(text, "red") for text in found)
     else:
         count = f"{len(verdicts.verdicts)} verdicts from {verdicts.runs} runs"
         tell([Line(f"verified: {count} recompute to what the bundle says", "green")])
         tell([UNPROVEN if signer is None else Line(f"signed by a key of {signer}", "green")])
+        if not verdicts.end:
+            tell([WITHOUT_END])
     return ExitCode.NO if found else None
 
 

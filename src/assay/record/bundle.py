@@ -176,8 +176,10 @@ class Bundle:
         self._lock.seek(whole)
 
     def append(self, record: RunRecord) -> RunRecord:
-        """Add a run to the chain and to disk; returns it with its digest."""
+        """Add a run to the chain and to disk; returns it with its digest. Verdicts without it are
+        none any more."""
         assert self._lock is not None, "lock the bundle before appending"
+        (self.folder / "verdicts.json").unlink(missing_ok=True)
         previous = self._last or self._start()
         body = record.model_dump()
         sealed = chained(previous, body)

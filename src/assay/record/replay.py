@@ -28,6 +28,8 @@ from assay.verdict.contrast_ruling import Ruling
 from assay.verdict.observations import Block
 from assay.verdict.ruling import adjudicate
 
+STOPPED_BY_USER = "you stopped it"
+"""Why a study ended that the schedule had more runs for. All other reasons follow from its runs."""
 MAX_ATTEMPTS = 4
 """A block and three repetitions of it."""
 

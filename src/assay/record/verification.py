@@ -7,10 +7,11 @@ from importlib.metadata import version
 
 from pydantic import BaseModel
 
+from assay.core.digest import chained
 from assay.core.errors import AlteredError, StatisticsError
 from assay.record.bundle import Bundle
 from assay.record.observations import counting
-from assay.record.replay import Replay
+from assay.record.replay import STOPPED_BY_USER, Replay
 from assay.record.run import RunRecord
 from assay.verdict.rows import Verdicts
 from assay.verdict.summary import summarise
@@ -27,9 +28,12 @@ def replayed(bundle: Bundle) -> Replay:
 def verdicts_of(replay: Replay) -> Verdicts:
     """`verdicts.json` of a replayed study."""
     statuses = [(r.arm, r.status) for r in replay.records]
-    return summarise(
+    verdicts = summarise(
         replay.plan, replay.ruling, len(replay.blocks), statuses, replay.stopped, replay.extensions
     )
+    last = replay.records[-1].digest if replay.records else ""
+    end = chained(last, {"runs": verdicts.runs, "stopped": verdicts.stopped})
+    return verdicts.model_copy(update={"end": end})
 
 
 def checked_verdicts(bundle: Bundle) -> Verdicts:
@@ -69,8 +73,8 @@ def differences(bundle: Bundle) -> list[str]:
     bundle.runs()
     replay = replayed(bundle)
     said = bundle.verdicts()
-    if said.stopped and not replay.stopped:
-        replay.stop(said.stopped)
+    if said.stopped == STOPPED_BY_USER and not replay.stopped:
+        replay.stop(STOPPED_BY_USER)
     coded = any(row.reasons for row in said.verdicts) or not said.verdicts
     worded = coded and bundle.plan.version == version("assay")
     skipped = frozenset() if worded else SENTENCES

@@ -234,6 +234,9 @@ class Verdicts(VerdictRecord):
     warnings: list[str]
     warning_reasons: list[Reason] = []
     """Of each warning its code and fields; empty in bundles made before they had any."""
+    end: str = ""
+    """The digest that follows the last run's: how many runs there are, and why no more were made.
+    Empty in bundles made before it was recorded."""
 
     @model_validator(mode="before")
     @classmethod
