@@ -4,6 +4,7 @@ The command line is a thin layer over what stands here:
 
     decide        verdicts for anybody's measurements
     run_study     run a study and return its verdicts
+    adopt_study   a copy of somebody else's bundle to go on with, and what that would run
     resume_study  go on with one that was interrupted, or extend one that is undecided
     open_bundle   a bundle on disk: its plan, runs and verdicts
     differences   where a bundle does not recompute to what it says
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from assay.api import open_bundle, resume_study, run_study
+    from assay.api import adopt_study, open_bundle, resume_study, run_study
     from assay.bench.machine_noise import MachineNoise, machine_noise
     from assay.claims import Audited, audit
     from assay.core.errors import AssayError
@@ -30,7 +31,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     **{
         "core.errors": "AssayError",
-        "api": "open_bundle resume_study run_study",
+        "api": "adopt_study open_bundle resume_study run_study",
         "bench.machine_noise": "MachineNoise machine_noise",
         "claims": "Audited audit",
         "price": "Price Ratio Worth worth",
@@ -51,6 +52,7 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "Worth",
+    "adopt_study",
     "audit",
     "decide",
     "differences",

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from assay.bench import Watcher, prepare, run
+from assay.bench.resumption import require_same_machine, uses
 from assay.core import password
 from assay.host import host_facts
 from assay.record import Bundle
@@ -54,7 +55,20 @@ def resume_study(
     Raises the errors of `assay.core.errors`: InputError where there is nothing to extend.
     """
     password.take()
-    return run(Bundle.open(Path(folder)), watcher, extend=extend)
+    bundle = Bundle.open(Path(folder))
+    require_same_machine(bundle, host_facts())
+    return run(bundle, watcher, extend=extend)
+
+
+def adopt_study(folder: str | Path, out: str | Path | None = None) -> tuple[Bundle, list[str]]:
+    """A copy of somebody else's bundle to go on with, and what that runs or changes on this
+    machine, a line each. Nothing of it runs before `resume_study`.
+
+    Raises AlteredError where the bundle was altered, BundleError where `out` is taken.
+    """
+    theirs = Bundle.open(Path(folder))
+    copy = theirs.copied(Path(out) if out else default_folder(theirs.plan.study))
+    return copy, uses(copy)
 
 
 def open_bundle(folder: str | Path) -> Bundle:

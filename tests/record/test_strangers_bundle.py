@@ -118,14 +118,14 @@ def test_a_folder_of_another_user_is_neither_gone_on_with_nor_begun_in(
 ) -> None:
     """It is read; to go on, or to begin in it, it has to be one's own, and closed to others."""
     (tmp_path / "out").mkdir()
-    for folder, attempt in (
-        (finished.folder, Bundle.open(finished.folder).lock),
-        (tmp_path / "out", lambda: require_free(tmp_path / "out")),
+    for folder, attempt, advice in (
+        (finished.folder, Bundle.open(finished.folder).lock, "--adopt"),
+        (tmp_path / "out", lambda: require_free(tmp_path / "out"), "another --out"),
     ):
         folder.chmod(0o777)
         with pytest.raises(BundleError, match="open to everybody") as caught:
             attempt()
-        assert "copy it" in caught.value.next_step
+        assert advice in caught.value.next_step
         folder.chmod(0o755)
         if os.geteuid() == 0:
             os.chown(folder, 65533, 65533)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import typer
 
-from assay.api import default_folder
+from assay.api import adopt_study, default_folder
 from assay.bench import Watcher, prepare, require_no_pilot, run
+from assay.bench.resumption import require_same_machine
 from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json
 from assay.cli.display.builds import building, say_builds
 from assay.cli.display.disturbance import say_disturbance, say_noise
@@ -19,7 +20,7 @@ from assay.host import host_facts, limits
 from assay.record import Bundle
 from assay.record.signature import require_key
 from assay.record.signature import sign as sign_bundle
-from assay.report import profile_lines, verdict_lines
+from assay.report import Line, profile_lines, verdict_lines
 from assay.report.html.page import report_html
 from assay.study import locate, read
 
@@ -40,6 +41,10 @@ def command(
     extend: Path = typer.Option(
         None, help="Make the finished but undecided study in this bundle half as long again."
     ),
+    adopt: Path = typer.Option(
+        None,
+        help="Copy somebody else's bundle to go on with; say what it runs, and run nothing.",
+    ),
     seed: int = typer.Option(None, help="Seed of the run order; drawn and printed by default."),
     out: Path = typer.Option(None, help="Folder of the bundle; ./bundles/STUDY-TIME by default."),
     sign: Path = typer.Option(None, help="Sign the bundle with this private key of OpenSSH."),
@@ -49,10 +54,14 @@ def command(
 
     Example: assay run quickstart --budget 5m
     """
-    if sum(given is not None for given in (study, resume, extend)) != 1:
+    if sum(given is not None for given in (study, resume, extend, adopt)) != 1:
         raise InputError(
-            "name a study, or a bundle with --resume or --extend", next_step="assay list studies"
+            "name a study, or a bundle with --resume, --extend or --adopt",
+            next_step="assay list studies",
         )
+    if adopt is not None:
+        _adopt(adopt, out)
+        return None
     if sign is not None:
         require_key(sign)
     overrides, watcher = overrides_of(set_, budget), watcher_of()
@@ -68,6 +77,7 @@ def command(
         folder = resume or extend
         require_no_pilot(folder)
         bundle = Bundle.open(folder)
+        require_same_machine(bundle, host_facts())
     try:
         run(bundle, watcher, extend=extend is not None)
     finally:
@@ -75,6 +85,14 @@ def command(
         if sign is not None and bundle.has_verdicts:
             story().print(f"signature {sign_bundle(bundle, sign)}", style="dim")
     return None
+
+
+def _adopt(folder: Path, out: Path | None) -> None:
+    """Copy a bundle, and say what going on with it would run: nothing of it runs before."""
+    copy, found = adopt_study(folder, out)
+    tell([Line(f"{copy.folder} is a copy of your own. Going on with it on this machine:")])
+    tell(Line(f"  {text}") for text in found or ["runs no command and no program of its own"])
+    tell([Line(f"next: read {copy.folder}/study.toml, then `assay run --resume {copy.folder}`")])
 
 
 def _answer(bundle: Bundle, json: bool) -> None:

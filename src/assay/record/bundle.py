@@ -150,12 +150,31 @@ class Bundle:
         except ValidationError as error:
             raise AlteredError(f"{path} is not a verdict file: {error}") from error
 
+    def copied(self, folder: Path) -> Bundle:
+        """A bundle of this user's own with the same plan, runs and profiles, to go on with: without
+        journal, logs and verdicts. AlteredError if this one was altered; BundleError if the folder
+        is taken."""
+        require_free(folder)
+        kept = {name: files.read(self.folder / name) for name in ("study.toml", "host.json")}
+        kept["runs.jsonl"] = b"".join(line + b"\n" for line in self._lines())
+        for run in self.runs():
+            if self.profile(run) is not None:
+                path = self._profile(run.run)
+                kept[f"profiles/{path.name}"] = files.read(path)
+        kept["plan.json"] = files.read(self.folder / "plan.json")
+        for place in ("logs", "profiles"):
+            (folder / place).mkdir(parents=True, exist_ok=True)
+        for name, data in kept.items():
+            files.replace(folder / name, data)
+        return Bundle(folder)
+
     # writing
 
     def lock(self) -> None:
         """Hold the bundle for this process, and cut off a torn last line. AlteredError where what
         stands before it is no run, and nothing is cut off; BundleError for another's bundle."""
-        files.require_own(self.folder)
+        copies = f"`assay run --adopt {self.folder}` copies it and says what it would run here"
+        files.require_own(self.folder, copies)
         self._lock = files.plain(self.folder / "runs.jsonl", os.O_RDWR)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -237,7 +256,7 @@ def require_free(folder: Path) -> None:
     """BundleError if a new bundle cannot be made here: the folder holds more than a pilot's."""
     if not folder.exists():
         return
-    files.require_own(folder)
+    files.require_own(folder, "name another --out, of your own")
     found = list(folder.iterdir())
     if {p.name for p in found} - LEFT_BY_A_PILOT or any(p.is_symlink() for p in found):
         raise BundleError(f"{folder} is not empty", next_step="name another --out, or use --resume")

@@ -71,16 +71,14 @@ def require_writable_through_no_link(path: Path) -> None:
         raise AlteredError(f"{path} is no file of a bundle: it is no plain file")
 
 
-def require_own(folder: Path) -> None:
+def require_own(folder: Path, next_step: str) -> None:
     """BundleError for a folder that another user made, or that everybody may write to: what is in
     it is obeyed, and is not to change meanwhile."""
     found = folder.stat()
     if found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH:
         return
     what = "belongs to another user" if found.st_uid != os.geteuid() else "is open to everybody"
-    raise BundleError(
-        f"{folder} {what}", next_step="copy it to a folder of your own, and go on there"
-    )
+    raise BundleError(f"{folder} {what}", next_step=next_step)
 
 
 def _require_folder(folder: Path) -> None:
