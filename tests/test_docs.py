@@ -19,9 +19,10 @@ from types import ModuleType
 import pytest
 
 from assay.cli._commands import real
+from assay.host import host_facts
 from assay.record import Bundle
 from assay.study import read, shipped
-from fakes import STUDY, FakeTarget, run_fake
+from fakes import FACTS, STUDY, FakeTarget, run_fake
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -82,7 +83,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         effect=lambda settings, env: 1.3 if settings["data_cache"] == "optimistic" else 1.0
     )
     study = read("fake.toml", STUDY, Path("."), targets={"engine": fake})
-    bundle: Bundle = run_fake(folder / "BUNDLE", fake, study)
+    bundle: Bundle = run_fake(folder / "BUNDLE", fake, study, facts={**FACTS, **host_facts()})
     for other in ("BUNDLE_A", "BUNDLE_B"):
         shutil.copytree(bundle.folder, folder / other)
     runs = "block,arm,value\n" + "".join(
