@@ -113,25 +113,41 @@ def as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     before, held, known = state(), holders(), set(names(HOST))
     yield
+    while STARTED:
+        ended(STARTED.pop())
     for name in set(names(HOST)) - known:
         forget(HOST, name)
     assert state() == before
     assert until(lambda: not holders() - held)
 
 
+STARTED: list[subprocess.Popen[bytes]] = []
+
+
 def assay(*words: str | Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    """Ended with the test, however that ends."""
+    process = subprocess.Popen(
         [sys.executable, str(LOOSE), *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    STARTED.append(process)
+    return process
+
+
+def ended(process: subprocess.Popen[bytes]) -> str:
+    """What it wrote; it ends as by Ctrl-C, and has a minute to give everything back."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=60)[1].decode()
 
 
 def runs(bundle: Path) -> list[dict[str, Any]]:
+    """Those that are written whole: a line is seen in parts while it is written."""
     path = bundle / "runs.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines]
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def some(folder: Path, text: str, arms: int) -> dict[str, dict[str, Any]]:
@@ -147,9 +163,8 @@ def some(folder: Path, text: str, arms: int) -> dict[str, dict[str, Any]]:
         return {run["arm"]: run for run in reversed(runs(bundle)) if run["status"] != "void"}
 
     until(lambda: process.poll() is not None or len(found()) >= arms)
-    process.send_signal(signal.SIGINT)
-    _, story = process.communicate(timeout=60)
-    assert len(found()) >= arms, story.decode()
+    story = ended(process)
+    assert len(found()) >= arms, story
     return found()
 
 
@@ -215,11 +230,10 @@ def test_pages_of_a_gibibyte_are_witnessed_or_left_out_with_the_reason(
     bundle = tmp_path / "bundle"
     process = assay("run", tmp_path / "s.toml", "--out", bundle, "--seed", "3")
     until(lambda: process.poll() is not None or "giant" in {r["arm"] for r in runs(bundle)})
-    process.send_signal(signal.SIGINT)
-    _, story = process.communicate(timeout=60)
+    story = ended(process)
     giants = [r for r in runs(bundle) if r["arm"] == "giant"]
     if not giants:
-        assert re.search("1 GiB|1024 MiB|1048576kB", story.decode()), story.decode()
+        assert re.search("1 GiB|1024 MiB|1048576kB", story), story
         return
     assert giants[0]["witness"]["pages"]["held"], giants[0]["witness"]
     assert "pages of 1073741824" in giants[0]["witness"]["pages"]["evidence"]
@@ -248,6 +262,6 @@ def test_killed_in_the_middle_the_next_command_brings_everything_back(
     # Namespaces go by themselves, with all that ran in them.
     assert until(lambda: not ours & holders())
     assert state() != before
-    story = assay("host", "status").communicate(timeout=60)[1].decode()
-    assert "brought back" in story
+    story = assay("host", "status").communicate(timeout=60)[1]
+    assert b"brought back" in story
     assert state() == before
