@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -53,6 +54,11 @@ def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def place(path: Path) -> int:
     """Where in the order a module stands."""
     first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
@@ -62,7 +68,7 @@ def place(path: Path) -> int:
 def imported(path: Path) -> set[str]:
     """The top folders or modules of Assay that a module imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]
@@ -74,18 +80,17 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_folder_imports_only_from_those_above_it(path: Path) -> None:
+def test_a_folder_imports_only_from_those_above_it() -> None:
     """The flow goes one way."""
-    mine = place(path)
-    for name in imported(path):
-        assert ORDER.index(name) <= mine, f"{path.relative_to(ROOT)} imports {name}"
+    for path in modules():
+        for name in imported(path):
+            assert ORDER.index(name) <= place(path), f"{path.relative_to(ROOT)} imports {name}"
 
 
 def parts_imported(path: Path, package: str) -> set[str]:
     """The parts of one package of Assay that a module imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
@@ -126,24 +131,23 @@ def test_the_import_check_would_see_a_wrong_import(tmp_path: Path) -> None:
     assert ORDER.index("bench") > ORDER.index("verdict")
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_files_open_with_what_they_are_and_stay_small(path: Path) -> None:
+def test_files_open_with_what_they_are_and_stay_small() -> None:
     """Every module has a docstring, no file and no function grows past the limit."""
-    text = path.read_text()
-    tree = ast.parse(text)
-    assert ast.get_docstring(tree), f"{path.name} does not say what it is"
-    assert text.count("\n") <= FILE_LINES
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            lines = (node.end_lineno or 0) - node.lineno
-            assert lines <= FUNCTION_LINES, f"{path.name}:{node.lineno} {node.name}: {lines} lines"
+    for path in modules():
+        assert ast.get_docstring(parsed(path)), f"{path.name} does not say what it is"
+        assert path.read_text().count("\n") <= FILE_LINES, path.name
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno
+                where = f"{path.name}:{node.lineno} {node.name}"
+                assert lines <= FUNCTION_LINES, f"{where}: {lines} lines"
 
 
 def test_no_class_name_stands_for_two_things() -> None:
     """Public or private, in any module: what is found by its name is found at once."""
     places: dict[str, list[str]] = {}
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
                 places.setdefault(node.name, []).append(where)
@@ -156,7 +160,7 @@ def test_only_the_command_line_prints_or_exits() -> None:
     for path in modules():
         if path.parent.name == "cli":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             called = node.func if isinstance(node, ast.Call) else None
             plain = getattr(called, "id", "")
             dotted = ast.unparse(called) if isinstance(called, ast.Attribute) else ""

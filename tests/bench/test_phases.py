@@ -12,7 +12,7 @@ from assay.core.errors import InputError
 from assay.plan import CONTROL
 from assay.record import Bundle, differences
 from assay.report.words.wording import label
-from assay.study import arms
+from assay.study import Study, arms, read
 from assay.targets import Measured
 from fakes import FACTS, STUDY, FakeTarget, run_fake
 
@@ -38,6 +38,11 @@ def three(kind: str, extra: str = "") -> str:
     return THREE.replace('"KIND"', f'"{kind}"\n{extra}')
 
 
+def of(fake: FakeTarget, text: str) -> Study:
+    """A study read for this target."""
+    return read("fake.toml", text, Path("."), {}, {"engine": fake})
+
+
 def speed(settings, env) -> float:
     """The cache gains 30 %, the hint 5 % alone and loses 5 % on top of the cache."""
     cached, hinted = settings["data_cache"] == "optimistic", settings["hint"] == "pause"
@@ -57,10 +62,13 @@ def by_name(bundle: Bundle, kind: str) -> dict[str, object]:
 class TestFactorial:
     """Averaged and simple effects beside each other."""
 
-    @pytest.fixture
-    def bundle(self, tmp_path: Path, fake: FakeTarget, read_study) -> Bundle:
-        fake.effect = speed
-        return run_fake(tmp_path / "b", fake, read_study(three("factorial")))
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bundle(cls, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+        fake = FakeTarget(effect=speed)
+        return run_fake(
+            tmp_path_factory.mktemp("factorial") / "b", fake, of(fake, three("factorial"))
+        )
 
     def test_a_sign_that_flips_shows_in_the_simple_effects(self, bundle: Bundle) -> None:
         """Averaged, the hint does nothing; alone it helps, on top of the cache it hurts."""
@@ -166,10 +174,11 @@ class TestControl:
 class TestScreen:
     """First all combinations, then the promising ones on fresh runs."""
 
-    @pytest.fixture
-    def bundle(self, tmp_path: Path, fake: FakeTarget, read_study) -> Bundle:
-        fake.effect = speed
-        return run_fake(tmp_path / "b", fake, read_study(three("screen")))
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bundle(cls, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+        fake = FakeTarget(effect=speed)
+        return run_fake(tmp_path_factory.mktemp("screen") / "b", fake, of(fake, three("screen")))
 
     def test_what_it_suggests_is_labelled_so(self, bundle: Bundle) -> None:
         """Never confirmed by the runs that chose it."""
@@ -293,12 +302,13 @@ def usl(settings, env) -> float:
 class TestScaling:
     """Throughput over threads, one curve per configuration."""
 
-    @pytest.fixture
-    def bundle(self, tmp_path: Path, fake: FakeTarget, read_study) -> Bundle:
-        fake.effect = usl
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bundle(cls, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+        fake = FakeTarget(effect=usl)
         targets, facts = {"engine": fake}, {**FACTS, "cpus": 64}
-        study = read_study(SCALING)
-        bundle = prepare(study, tmp_path / "b", facts, base=Path("."), seed=3, targets=targets)
+        study, folder = of(fake, SCALING), tmp_path_factory.mktemp("scaling") / "b"
+        bundle = prepare(study, folder, facts, base=Path("."), seed=3, targets=targets)
         run(bundle, targets=targets, clocks=fake.clock.clocks())
         return bundle
 

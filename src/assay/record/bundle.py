@@ -42,6 +42,7 @@ class Bundle:
         self.folder = folder
         self._lock: IO[bytes] | None = None
         self._last = ""
+        self._read: tuple[bytes, Plan] | None = None
 
     @classmethod
     def create(cls, folder: Path, study: str, plan: Plan, host: dict[str, Any]) -> Bundle:
@@ -91,10 +92,13 @@ class Bundle:
     @property
     def plan(self) -> Plan:
         """The plan; AlteredError if the study's text is not the one it was made from."""
-        try:
-            plan = Plan.model_validate_json(files.read(self.folder / "plan.json"))
-        except ValidationError as error:
-            raise AlteredError(f"{self.folder}/plan.json is not a plan: {error}") from error
+        data = files.read(self.folder / "plan.json")
+        if self._read is None or self._read[0] != data:
+            try:
+                self._read = data, Plan.model_validate_json(data)
+            except ValidationError as error:
+                raise AlteredError(f"{self.folder}/plan.json is not a plan: {error}") from error
+        plan = self._read[1]
         if digest(self.study.encode()) != plan.study_sha256:
             raise AlteredError(f"{self.folder}/study.toml is not the one that was run")
         return plan
