@@ -37,6 +37,11 @@ impl Target {
     pub(crate) fn encryption(&self) -> Option<&Tls> {
         self.tls.as_ref().filter(|_| matches!(self.address, Address::Tcp(_)))
     }
+
+    /// Whether what is said without encryption crosses a network, where others may read it.
+    pub(crate) fn is_afar(&self) -> bool {
+        matches!(&self.address, Address::Tcp(address) if !address.ip().is_loopback())
+    }
 }
 
 impl Tls {
@@ -54,6 +59,10 @@ impl Tls {
         Err(RuntimeError::Tls { host: self.host.clone(), why }.into())
     }
 }
+
+/// Why a password is not sent as it is.
+pub(crate) const CROSSES: &str = ", across a network that others may read; next: give \
+                                  sslmode=verify-full, or reach the server through a tunnel";
 
 /// What helps where a server lets nobody in without TLS.
 pub(crate) const GIVE_SSLMODE: &str = "; next: give sslmode=require, verify-ca or verify-full";

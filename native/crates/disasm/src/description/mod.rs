@@ -20,8 +20,6 @@ use crate::survey::elf::{self, Arch, File};
 use crate::survey::input;
 use crate::survey::report::Refused;
 
-/// Larger files are refused: they would fill the memory.
-const FILE_MAX: u64 = 2 << 30;
 /// Definitions of one name that are given; a program has one, or a few that are local.
 const SAME_NAME_MAX: usize = 100;
 /// Texts of compilers that are given, and the longest of them.
@@ -112,7 +110,7 @@ pub fn describe<E>(
     each: &mut dyn FnMut(Described) -> Result<(), E>,
 ) -> Result<(), E> {
     let shown = path.display().to_string();
-    match input::read(path, FILE_MAX) {
+    match input::read(path) {
         Ok(bytes) => describe_bytes(&shown, &bytes, asked, each),
         Err(why) => each(Described::Refused(Refused { path: shown, member: None, why })),
     }

@@ -5,7 +5,6 @@ use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use memmap2::Mmap;
 use object::read::archive::ArchiveFile;
 
 /// Files beyond this size of which less than an eighth is on disk are not read: their holes would
@@ -15,20 +14,16 @@ const SPARSE_FROM: u64 = 64 << 20;
 const MACHINE_X86_64: u16 = 62;
 const MACHINE_AARCH64: u16 = 183;
 
-/// Maps a file, or says why not. Nothing but a regular file is opened.
-pub fn map(path: &Path) -> Result<Mmap, String> {
-    let file = open(path)?;
-    // SAFETY: the mapping is only read. A file that another process cuts meanwhile ends this one
-    // by SIGBUS; executables that run cannot be written to, and packages replace them by renaming.
-    unsafe { Mmap::map(&file) }.map_err(cannot)
-}
+/// No program is larger.
+const FILE_MAX: u64 = 2 << 30;
 
-/// Reads a file of at most so many bytes, or says why not.
-pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+/// Reads a file, or says why not. Nothing but a regular file is opened. It is not mapped: one that
+/// another process cuts meanwhile would end this one by SIGBUS.
+pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    open(path)?.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(cannot)?;
     match bytes.len() as u64 {
-        length if length > most => Err(format!("larger than {most} bytes")),
+        length if length > FILE_MAX => Err(format!("larger than {FILE_MAX} bytes")),
         0 => Err("empty".to_owned()),
         _ => Ok(bytes),
     }

@@ -43,7 +43,7 @@ pub fn survey<E>(
     each: &mut dyn FnMut(Found) -> Result<(), E>,
 ) -> Result<(), E> {
     let shown = path.display().to_string();
-    match input::map(path) {
+    match input::read(path) {
         Ok(bytes) => survey_bytes(&shown, &bytes, with_sites, each),
         Err(why) => each(Found::Refused(Refused { path: shown, member: None, why })),
     }

@@ -1,9 +1,7 @@
 //! From addresses to names: the symbol table of an ELF file, and the kernel's own list.
 
-use std::fs::File;
 use std::path::Path;
 
-use memmap2::Mmap;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use super::names::plain;
@@ -85,11 +83,10 @@ impl Image {
     /// Reads its symbol table, or that of its dynamic symbols where it was stripped; none if it is
     /// no ELF file.
     pub fn open(path: &Path) -> Option<Self> {
-        let file = File::open(path).ok()?;
-        // SAFETY: the map is only read; a file that shrinks meanwhile ends this process, as it
-        // would end the one that executes it.
-        let bytes = unsafe { Mmap::map(&file) }.ok()?;
-        Self::read(&bytes)
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
+        Self::read(&std::fs::read(path).ok()?)
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {

@@ -10,8 +10,9 @@ use crate::WireError;
 pub const PART_BYTES: usize = 0xFF_FFFF;
 /// Bytes before each part.
 pub const HEADER_BYTES: usize = 4;
-/// The largest packet that is put together: the most that a server can be set to send.
-pub const PACKET_BYTES_MAX: usize = 1 << 30;
+/// The largest packet that is put together. A server can be set to send 1 GiB, which each of many
+/// connections would hold; no load asks for more than a few MiB.
+pub const PACKET_BYTES_MAX: usize = 64 << 20;
 /// The first byte of an error.
 const ERROR: u8 = 0xFF;
 /// Memory for a large packet that is kept for the next.

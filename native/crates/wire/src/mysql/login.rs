@@ -9,7 +9,7 @@ use super::packets::{Greeting, Login, Turn, capability, put_head};
 use super::protocol;
 use super::public_key::sealed;
 use super::session::Features;
-use crate::target::GIVE_SSLMODE;
+use crate::target::{CROSSES, GIVE_SSLMODE};
 use crate::{Target, WireError};
 
 /// What is asked of every server.
@@ -221,6 +221,12 @@ impl<'t> Dialogue<'t> {
                 if self.is_private {
                     return Ok(Reply::Say(auth::clear(self.password())));
                 }
+                if self.target.is_afar() {
+                    // Who stands between could send a key of his own.
+                    return Err(self.refused(format!(
+                        "the server asks for the password under a key that it sends{CROSSES}"
+                    )));
+                }
                 self.awaits_key = true;
                 Ok(Reply::Say(vec![auth::PUBLIC_KEY_PLEASE]))
             }
@@ -268,4 +274,36 @@ fn is_refusal(code: &str) -> bool {
             | "3159"
             | "4151"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_for_the_password_is_taken_from_this_machine_only() {
+        for (host, is_asked) in [("192.0.2.1", false), ("127.0.0.1", true)] {
+            let address = Address::tcp(host, 3306).unwrap();
+            let (user, password) = ("assay".to_owned(), Some("pw".to_owned()));
+            let target = Target { address, user, password, database: String::new(), tls: None };
+            let mut dialogue = Dialogue {
+                target: &target,
+                is_private: false,
+                could_have_tls: false,
+                name: "caching_sha2_password",
+                method: Method::CachingSha2,
+                proof: Vec::new(),
+                scramble: vec![7; 20],
+                awaits_key: false,
+            };
+            match dialogue.answer(&[1, 4]) {
+                Ok(Reply::Say(said)) => assert_eq!((said, is_asked), (vec![2], true), "{host}"),
+                Ok(_) => panic!("{host}: nothing was said"),
+                Err(error) => {
+                    assert!(!is_asked, "{host}: {error}");
+                    assert!(error.to_string().contains("sslmode=verify-full"), "{error}");
+                }
+            }
+        }
+    }
 }

@@ -12,8 +12,9 @@ use crate::WireError;
 
 /// Bytes of a type and a length.
 const HEADER_BYTES: usize = 5;
-/// The largest length that is believed; a server cannot make a larger one.
-const LENGTH_MAX: usize = 1 << 30;
+/// The largest length that is believed. A server can make one of 1 GiB, which each of many
+/// connections would hold; no load asks for more than a few MiB.
+const LENGTH_MAX: usize = 64 << 20;
 
 /// One message of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -187,7 +188,10 @@ fn is_known(kind: u8) -> bool {
 #[cold]
 fn no_header(kind: u8, length: usize) -> WireError {
     let kind = char::from(kind).escape_default();
-    wrong(format!("a message of type '{kind}' and length {length}; is this a PostgreSQL server?"))
+    wrong(format!(
+        "a message of type '{kind}' and length {length}, of {LENGTH_MAX} at most; is this a \
+         PostgreSQL server?"
+    ))
 }
 
 /// A message without a body.

@@ -7,7 +7,7 @@ use super::messages;
 use super::scram::{self, Scram};
 use super::session::Session;
 use super::wrong;
-use crate::target::GIVE_SSLMODE;
+use crate::target::{CROSSES, GIVE_SSLMODE};
 use crate::{Target, Tls, WireError};
 
 /// More than any message has before somebody is logged in. Who sends more is no PostgreSQL.
@@ -54,7 +54,8 @@ impl Session {
         settings.extend([("client_encoding", "UTF8"), ("application_name", "assay")]);
         messages::startup(&mut self.out, &settings)?;
         self.send().await?;
-        let mut login = Login { target, scram: None, is_proven: false, is_in: false };
+        let is_overheard = target.is_afar() && !self.connection.is_encrypted();
+        let mut login = Login { target, is_overheard, scram: None, is_proven: false, is_in: false };
         loop {
             let Some((bytes, message)) = codec::next(self.connection.input())? else {
                 if self.connection.input().len() > MESSAGE_BYTES_MAX {
@@ -83,6 +84,8 @@ impl Session {
 /// A login under way.
 struct Login<'t> {
     target: &'t Target,
+    /// Whether others may read what is said.
+    is_overheard: bool,
     scram: Option<Scram>,
     /// Whether the server has proven that it knows the password.
     is_proven: bool,
@@ -122,6 +125,9 @@ impl Login<'_> {
             Authentication::Ok => {
                 self.is_in = true;
                 Ok(())
+            }
+            Authentication::Cleartext if self.is_overheard => {
+                Err(self.refused(format!("the server asks for the password in the clear{CROSSES}")))
             }
             Authentication::Cleartext => messages::password(out, self.password()?.as_bytes()),
             Authentication::Md5 { salt } => {
@@ -187,4 +193,40 @@ fn missing(asked: Authentication<'_>) -> String {
         "the server wants authentication by {name}, which is not built in; use scram-sha-256, md5, \
          password or trust in pg_hba.conf"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_runtime::Address;
+
+    use super::*;
+
+    #[test]
+    fn a_password_crosses_a_network_in_the_clear_only_when_encrypted() {
+        for (host, is_encrypted, is_sent) in [
+            ("192.0.2.1", false, false),
+            ("192.0.2.1", true, true),
+            ("127.0.0.1", false, true),
+            ("::1", false, true),
+        ] {
+            let address = Address::tcp(host, 5432).unwrap();
+            let (user, password) = ("assay".to_owned(), Some("pw".to_owned()));
+            let target = Target { address, user, password, database: String::new(), tls: None };
+            let is_overheard = target.is_afar() && !is_encrypted;
+            let mut login = Login {
+                target: &target,
+                is_overheard,
+                scram: None,
+                is_proven: false,
+                is_in: false,
+            };
+            let (mut out, asked) = (Vec::new(), Message::Authentication(Authentication::Cleartext));
+            let done = login.step(asked, &mut out);
+            assert_eq!(done.is_ok(), is_sent, "{host}");
+            assert_eq!(out.windows(2).any(|bytes| bytes == b"pw"), is_sent, "{host}");
+            if let Err(error) = done {
+                assert!(error.to_string().contains("sslmode=verify-full"), "{error}");
+            }
+        }
+    }
 }

@@ -153,14 +153,14 @@ fn what_is_no_message_is_refused_as_soon_as_its_header_is_there() {
         (&b"HTTP/1.1"[..], "is this a PostgreSQL server?"),
         (b"-ERR ", "is this a PostgreSQL server?"),
         (b"Z\0\0\0\x03", "length 3"),
-        (b"d\x40\0\0\x01", "length 1073741825"),
+        (b"d\x04\0\0\x01", "length 67108865"),
         (b"d\xff\xff\xff\xff", "length 4294967295"),
     ] {
         assert!(next(&header[..4]).unwrap().is_none());
         let error = next(header).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
-    assert!(next(b"d\x40\0\0\0").unwrap().is_none());
+    assert!(next(b"d\x04\0\0\0").unwrap().is_none());
 }
 
 #[test]
