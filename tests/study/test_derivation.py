@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from assay.cli import app
+from assay.core.errors import Problem, StudyError
 from assay.record import Bundle
-from assay.study.derivation import underived
+from assay.study.derivation import other_arms, planned_study, underived
 from cli_kit import assay
 
 ALTERED = {
@@ -58,3 +62,34 @@ def test_a_study_that_cannot_be_read_derives_nothing(finished: Bundle) -> None:
     """Which is said, and no plan passes by it."""
     (found,) = underived(finished.plan, finished.study + '\n[unheard]\nof = "it"\n')
     assert found.startswith("study.toml is no study for this version of Assay: unknown key")
+
+
+def test_arms_that_the_study_does_not_give_are_found(finished: Bundle) -> None:
+    """Else what one arm gains could be said of another."""
+    plan = finished.plan
+    study = planned_study(plan, finished.study)
+    assert other_arms(plan, study) == []
+    names = [arm.name for arm in plan.arms]
+    swapped = [
+        arm.model_copy(update={"name": name})
+        for arm, name in zip(plan.arms, [names[0], *names[:0:-1]], strict=True)
+    ]
+    (found,) = other_arms(plan.model_copy(update={"arms": swapped}), study)
+    assert found.startswith("plan.json.arms says")
+    moved = [case.model_copy(update={"workload": "tpcc"}) for case in plan.cases]
+    (found,) = other_arms(plan.model_copy(update={"cases": moved}), study)
+    assert found.startswith("plan.json.cases says")
+
+
+def test_verify_says_where_arms_cannot_be_derived(finished: Bundle, monkeypatch) -> None:
+    """A machine without the study's executables still recomputes its verdicts."""
+
+    def absent(*_: object) -> None:
+        raise StudyError("study.toml", [Problem(1, 1, "'/opt/new' is not a file", "")])
+
+    monkeypatch.setattr("assay.cli.verify.planned_study", absent)
+    result = CliRunner().invoke(app, ["verify", str(finished.folder)])
+    assert result.exit_code == 0
+    assert "not held against its study: '/opt/new' is not a file" in result.output
+    result = CliRunner().invoke(app, ["verify", str(finished.folder), "--json"])
+    assert json.loads(result.output)["arms_derived"] is False

@@ -28,10 +28,10 @@ from assay.core.errors import BundleError, InputError, MissingError, VoidError
 from assay.core.interrupt import stop_if_asked
 from assay.counters import asked
 from assay.host.transaction import HostTree
-from assay.plan import CONTROL, CONTROLS, Plan
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
 from assay.record.replay import STOPPED_BY_USER
-from assay.study import Absent, Arm, Study, arms, make_plan, read
+from assay.study import Study, make_plan
+from assay.study.derivation import other_arms, planned_arms, planned_study
 from assay.targets import TARGETS, Target
 from assay.verdict.rows import Verdicts
 
@@ -130,7 +130,7 @@ class _Runner:
         self.host = host
         self.plan = bundle.plan
         self.study = _study_of(bundle, targets)
-        self.arms = {a.name: a for a in _arms(self.study, self.plan)}
+        self.arms = {a.name: a for a in planned_arms(self.plan, self.study)}
         known = undo_commands(self.study)
         self.journal = CommandJournal(bundle.folder / "journal.jsonl", known)
         self.replay = replayed(bundle)
@@ -227,22 +227,11 @@ class _Runner:
         )
 
 
-def _arms(study: Study, plan: Plan) -> list[Arm]:
-    """The arms of a study, its control under the name that the plan has for it."""
-    known = next((a.name for a in plan.arms if a.name in CONTROLS), CONTROL)
-    return [replace(a, name=known) if a.name == CONTROL else a for a in arms(study)]
-
-
 def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
     """The study of a bundle as it was planned; BundleError if it no longer gives those arms."""
     plan = bundle.plan
-    name = str(bundle.folder / "study.toml")
-    study = read(name, bundle.study, Path(plan.base or "."), plan.overrides, targets)
-    for absent in plan.absent:
-        if absent.factor in study.factors:
-            study = study.without(Absent(absent.factor, absent.level, absent.why))
-    made = [(a.name, dict(a.levels)) for a in _arms(study, plan)]
-    if made != [(a.name, a.levels) for a in plan.arms]:
+    study = planned_study(plan, bundle.study, str(bundle.folder / "study.toml"), targets)
+    if other_arms(plan, study):
         raise BundleError(
             f"{bundle.folder}: this version of Assay makes other arms of its study",
             next_step=f"finish it with Assay {plan.version}",

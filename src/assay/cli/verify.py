@@ -7,11 +7,11 @@ from pathlib import Path
 import typer
 
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
-from assay.core.errors import ExitCode
+from assay.core.errors import ExitCode, StudyError
 from assay.record import Bundle, differences
 from assay.record.signature import require_signer
 from assay.report import Line
-from assay.study.derivation import underived
+from assay.study.derivation import other_arms, planned_study, underived
 
 UNPROVEN = Line("The bundle agrees with itself, which is no proof of who measured it.", "dim")
 WITHOUT_END = Line(
@@ -33,18 +33,26 @@ def command(
     """
     opened = Bundle.open(bundle)
     found = differences(opened) + underived(opened.plan, opened.study)
+    unread = ""
+    try:
+        found += other_arms(opened.plan, planned_study(opened.plan, opened.study))
+    except StudyError as error:
+        unread = error.problems[0].message
     verdicts = opened.verdicts()
     if signer is not None:
         require_signer(opened, signer)
     if json:
         told = {"verified": not found, "runs": verdicts.runs, "differences": found}
-        tell_json(told | {"signed": signer is not None, "ended": bool(verdicts.end)})
+        told |= {"signed": signer is not None, "ended": bool(verdicts.end)}
+        tell_json(told | {"arms_derived": not unread})
     elif found:
         tell(Line(text, "red") for text in found)
     else:
         count = f"{len(verdicts.verdicts)} verdicts from {verdicts.runs} runs"
         tell([Line(f"verified: {count} recompute to what the bundle says", "green")])
         tell([UNPROVEN if signer is None else Line(f"signed by a key of {signer}", "green")])
+        if unread:
+            tell([Line(f"Its arms were not held against its study: {unread}", "dim")])
         if not verdicts.end:
             tell([WITHOUT_END])
     return ExitCode.NO if found else None

@@ -3,19 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from assay.core import document
 from assay.core.errors import StudyError
+from assay.plan import CONTROL, CONTROLS
 from assay.plan.plan import Plan, Slot, block_order
+from assay.study.designs import arms
 from assay.study.file import AUTO, StudyFile, check
-from assay.study.read import override
+from assay.study.model import Absent, Arm, Study
+from assay.study.read import override, read
+from assay.targets import TARGETS, Target
+
+
+def planned_study(
+    plan: Plan, text: str, name: str = "study.toml", targets: Mapping[str, Target] = TARGETS
+) -> Study:
+    """The study of a plan, without the levels that its machine could not do. StudyError if this
+    version of Assay, or this machine, cannot read it."""
+    study = read(name, text, Path(plan.base or "."), plan.overrides, targets)
+    for absent in plan.absent:
+        if absent.factor in study.factors:
+            study = study.without(Absent(absent.factor, absent.level, absent.why))
+    return study
+
+
+def planned_arms(plan: Plan, study: Study) -> list[Arm]:
+    """The arms of a study, its control under the name that the plan has for it."""
+    known = next((a.name for a in plan.arms if a.name in CONTROLS), CONTROL)
+    return [replace(a, name=known) if a.name == CONTROL else a for a in arms(study)]
+
+
+def other_arms(plan: Plan, study: Study) -> list[str]:
+    """Where the cases, factors and arms of a plan are not those of its study, in words."""
+    pairs: dict[str, tuple[object, object]] = {
+        "cases": (
+            [(c.name, c.target, c.workload) for c in plan.cases],
+            [(c.name, c.target, c.workload) for c in study.cases],
+        ),
+        "factors": (
+            {name: (f.change, f.levels) for name, f in plan.factors.items()},
+            {name: (f.change.name, list(f.levels)) for name, f in study.factors.items()},
+        ),
+        "arms": (
+            [(a.name, a.levels, a.placebo) for a in plan.arms],
+            [(a.name, dict(a.levels), a.placebo) for a in planned_arms(plan, study)],
+        ),
+    }
+    return [
+        f"plan.json.{name} says {said}; the study gives {given}"
+        for name, (said, given) in pairs.items()
+        if said != given
+    ]
 
 
 def underived(plan: Plan, text: str) -> list[str]:
     """Where `plan.json` is not what the study file and the seed give, in words.
 
     The rule, the metrics, the times and the order of every block follow from them. Times that a
-    pilot chose, and arms and levels, which need the study's targets, are not held against the file.
+    pilot chose are not held against the file; `other_arms` has cases, factors and arms.
     """
     try:
         file = _read(plan, text)
