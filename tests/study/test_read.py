@@ -303,3 +303,21 @@ def test_the_records_that_a_shipped_study_says_to_write_are_allowed(name: str) -
     text = re.sub(r"(?m)^budget = .*", 'budget = "5000h"', shipped()[name])
     written = read(name, re.sub(r"records = \d+", "records = 100000000", text), Path("."))
     assert any(case.parameters["records"] == 100_000_000 for case in written.cases)
+
+
+@pytest.mark.parametrize("name", ["", "a\\nb", "a\\u001b[31mb", "a" * 81])
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [('name = "hint"', 'name = "{}"'), ('on = "pause"', 'levels = ["none", "{}"]')],
+)
+def test_a_name_can_be_printed_on_a_line(name: str, line: str, wrong: str, read_study) -> None:
+    """Of factors and of levels: it stands in tables, in messages and on the terminal."""
+    wrong = STUDY.replace(line, wrong.format(name))
+    with pytest.raises(StudyError, match="1 to 80 characters that can be printed"):
+        read_study(wrong)
+
+
+def test_no_two_arms_have_one_name(read_study) -> None:
+    """Also where it is the factors that give arms their names."""
+    with pytest.raises(StudyError, match="two arms would be called 'baseline'"):
+        read_study(STUDY.replace('name = "hint"', 'name = "baseline"'))

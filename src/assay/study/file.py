@@ -9,7 +9,15 @@ from __future__ import annotations
 import copy
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from assay.core.document import Document, Path
 from assay.core.errors import Problem, StudyError
@@ -29,6 +37,21 @@ def _duration_or_auto(text: object) -> object:
         raise ValueError(f'{error}, or "{AUTO}" to let a pilot choose') from None
 
 
+def _name(text: str) -> str:
+    if not (0 < len(text) <= NAME_LENGTH and text.isprintable()):
+        raise ValueError(f"should be 1 to {NAME_LENGTH} characters that can be printed")
+    return text
+
+
+def _level_names(levels: Any) -> Any:
+    for level in levels or ():
+        if isinstance(level, str):
+            _name(level)
+    return levels
+
+
+NAME_LENGTH = 80
+Name = Annotated[str, AfterValidator(_name)]
 Pilotable = Annotated[float | Literal["auto"], BeforeValidator(_duration_or_auto)]
 Effort = Literal["A", "B", "C", "D", "E", "F"]
 
@@ -52,7 +75,7 @@ class OpenSection(BaseModel):
 
 
 class CaseSection(StudyTable):
-    name: str
+    name: Name
     target: OpenSection
     workload: OpenSection
 
@@ -69,11 +92,11 @@ class MeasureSection(StudyTable):
 
 
 class FactorSection(StudyTable):
-    name: str
+    name: Name
     change: str
     off: Any = None
     on: Any = None
-    levels: dict[str, Any] | list[Any] | None = None
+    levels: Annotated[dict[str, Any] | list[Any] | None, AfterValidator(_level_names)] = None
     absent: Literal["error", "skip"] = "error"
     effort: Effort | None = None
     predicts: dict[str, Literal["up", "down", "same"]] | None = None
@@ -84,7 +107,7 @@ class FactorSection(StudyTable):
 
 
 class ArmSection(StudyTable):
-    name: str
+    name: Name
     levels: dict[str, Any] = {}
     placebo: bool = False
 

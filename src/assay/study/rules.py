@@ -12,6 +12,7 @@ from assay.core.metrics import COUNTED, GROUPS_OF
 from assay.counters import GROUPS, group_of
 from assay.plan import CONTROLS, LEAST_ROUNDS
 from assay.reasons import Code, Reason
+from assay.study.designs import arms
 from assay.study.file import DesignSection
 from assay.study.model import Factor, Study
 
@@ -98,6 +99,9 @@ def _reserved(study: Study) -> Iterator[Mistake]:
     for name in sorted(CONTROLS & (listed | study.factors.keys())):
         message = f"{name!r} is the name of the A/A control, the arm that watches a study"
         yield ("factor" if name in study.factors else "arm",), message, "rename yours"
+    names = [arm.name for arm in arms(study)]
+    for name in sorted({n for n in names if names.count(n) > 1} - CONTROLS):
+        yield ("factor",), f"two arms would be called {name!r}", "rename a factor or a level"
 
 
 def _screen(study: Study) -> Iterator[Mistake]:
