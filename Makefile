@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml native/Cargo.toml native/Cargo.lock \
+SOURCES := pyproject.toml requirements.txt native/Cargo.toml native/Cargo.lock \
            $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: install demo check test test-native test-aarch64 test-python test-units test-servers \
@@ -13,11 +13,13 @@ SOURCES := pyproject.toml native/Cargo.toml native/Cargo.lock \
 
 install: $(STAMP)
 
+# Packages are those of requirements.txt and no others, by their digests (scripts/lock-python).
 # Editable, so that Python changes need no reinstall; Rust changes rebuild the binary.
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) and building assayer: a few minutes the first time"
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 demo: install

@@ -1,9 +1,8 @@
-"""Sources that come as a crate of Rust: fetched by cargo, by name, and checked against its index.
+"""Sources that come as a crate of Rust: fetched by cargo, by name, and checked by a known digest.
 
-A throw-away project that depends on the one version is all that cargo is given. cargo
-checks what it fetches against the index; the digest that its lock file has of the
-crate is checked here once more, each time the crate is used. Nothing of it is compiled
-by cargo.
+A throw-away project that depends on the one version is all that cargo is given. Whatever
+cargo fetches has the digest that the recipe names, or is refused; it is checked each time
+the crate is used. Nothing of it is compiled by cargo.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from assay.core.errors import MissingError
 STEP = "check the network and cargo's configuration, or give the crate's file"
 
 
-def crate(name: str, version: str) -> Source:
+def crate(name: str, version: str, sha256: str) -> Source:
     """The file of a crate, fetched once.
 
     MissingError if there is no cargo or it cannot fetch; InputError if what is kept was altered.
     """
     place = cache("sources") / f"{name}-{version}"
-    folder = keep(place, lambda making: _fetch(name, version, making))
+    folder = keep(place, lambda making: _fetch(name, version, sha256, making))
     return fetched(folder)
 
 
-def _fetch(name: str, version: str, folder: Path) -> None:
+def _fetch(name: str, version: str, sha256: str, folder: Path) -> None:
     project = folder / "project"
     (project / "src").mkdir(parents=True)
     (project / "src" / "lib.rs").touch()
@@ -49,14 +48,12 @@ def _fetch(name: str, version: str, folder: Path) -> None:
     entry = next(p for p in lock["package"] if p["name"] == name)
     file = f"{name}-{entry['version']}.crate"
     found = sorted(_home().glob(f"registry/cache/*/{file}"))
-    fitting = [p for p in found if file_digest(p) == entry["checksum"]]
+    fitting = [p for p in found if file_digest(p) == sha256]
     if not fitting:
-        raise MissingError(
-            f"{what}: cargo has no {file} with the SHA-256 of its lock file", next_step=STEP
-        )
+        raise MissingError(f"{what}: cargo has no {file} with the SHA-256 {sha256}", next_step=STEP)
     shutil.rmtree(project)
     shutil.copyfile(fitting[0], folder / file)
-    about = Source(Path(file), entry["checksum"], f"crate {name} {entry['version']}")
+    about = Source(Path(file), sha256, f"crate {name} {entry['version']}")
     (folder / ABOUT).write_text(json.dumps(asdict(about), default=str, indent=1))
 
 

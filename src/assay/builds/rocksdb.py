@@ -33,6 +33,7 @@ from assay.core.digest import canonical, digest, file_digest
 from assay.core.errors import InputError, MissingError
 
 CRATE, VERSION = "librocksdb-sys", "0.19.0"
+SHA256 = "4f45e86edad8e88efe97dbf384b4e48e1ff0f111eabf154c7b09d7a1e5fb573c"
 SOURCE_VARIABLE = "ASSAY_ROCKSDB_SOURCE"
 """The path of a crate's file (.crate), instead of the one that is fetched."""
 
@@ -105,7 +106,7 @@ class _RocksDB(Recipe):
             raise InputError(
                 f"{arm!r} is not a build of RocksDB", next_step=f"builds: {', '.join(ARMS)}"
             )
-        found = source.given_or(SOURCE_VARIABLE, lambda: crate.crate(CRATE, VERSION))
+        found = source.given_or(SOURCE_VARIABLE, lambda: crate.crate(CRATE, VERSION, SHA256))
         compiler, machine = tools.compiler("c++", partial(_run, Path.cwd())), platform.machine()
         if machine not in INSTRUCTIONS:
             raise MissingError(
