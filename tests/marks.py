@@ -27,6 +27,7 @@ FILES = (
     "readiness/test_census_truth.py",
     "readiness/test_real_",
     "targets/",
+    "test_fault_at.py",
     "test_kill.py",
     "test_limits.py",
     "test_native_builds.py",
@@ -71,6 +72,7 @@ HOST = (
     "targets/test_sql_servers.py",
     "targets/test_stores.py",
     "targets/test_valkey.py",
+    "test_fault_at.py",
     "test_steering_runs.py",
 )
 """How the paths of files begin whose tests change values of the machine, or look at them: they have

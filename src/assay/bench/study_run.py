@@ -149,6 +149,13 @@ class _Runner:
         self.replay.extend()
 
     def run(self) -> Verdicts:
+        try:
+            return self._to_its_end()
+        except MissingError as error:
+            error.next_step += f"; then go on with `assay run --resume {self.bundle.folder}`"
+            raise
+
+    def _to_its_end(self) -> Verdicts:
         self.journal.undo()
         self.replay.go_on()
         self.watcher.started(self.plan, self.replay)
@@ -161,9 +168,6 @@ class _Runner:
             # The last run may have been kept, and not been taken in.
             self.replay = replayed(self.bundle)
             self.replay.stop(why)
-        except MissingError as error:
-            error.next_step += f"; then go on with `assay run --resume {self.bundle.folder}`"
-            raise
         verdicts = verdicts_of(self.replay)
         self.bundle.write_verdicts(verdicts)
         self.watcher.finished(self.replay, why)

@@ -69,13 +69,10 @@ def _begin(place: Path) -> tuple[Path | None, int]:
 
 def _fill(partial: Path, place: Path, fill: Callable[[Path], None]) -> None:
     try:
-        if not place.is_dir():
-            fill(partial)
-            partial.rename(place)
-    except OSError as error:
-        if error.errno in FULL:
-            raise no_room(place.parent, str(error)) from error
-        raise
+        with needs_room(place.parent):
+            if not place.is_dir():
+                fill(partial)
+                partial.rename(place)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -140,6 +137,17 @@ def _hold(folder: Path) -> int:
     return lock
 
 
-def no_room(folder: Path, why: str) -> MissingError:
+@contextmanager
+def needs_room(folder: Path, next_step: str = ROOM) -> Iterator[None]:
+    """MissingError where what is written into a folder finds no room."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise no_room(folder, str(error), next_step) from error
+
+
+def no_room(folder: Path, why: str, next_step: str = ROOM) -> MissingError:
     """The error of a folder that cannot take what is to be put there."""
-    return MissingError(f"data cannot be put into {folder}: {why}", next_step=ROOM)
+    return MissingError(f"data cannot be put into {folder}: {why}", next_step=next_step)

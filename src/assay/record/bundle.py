@@ -42,6 +42,7 @@ class Bundle:
         self.folder = folder
         self._lock: IO[bytes] | None = None
         self._last = ""
+        self._end = 0
         self._read: tuple[bytes, Plan] | None = None
 
     @classmethod
@@ -49,6 +50,7 @@ class Bundle:
         """A new bundle, everything but the runs on disk. BundleError if the folder has one."""
         require_free(folder)
         (folder / "logs").mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
         bundle = cls(folder)
         files.replace(folder / "study.toml", study.encode())
         files.replace(folder / "host.json", _pretty(host))
@@ -196,7 +198,8 @@ class Bundle:
             self.close()
             raise
         self._lock.truncate(whole)
-        self._lock.seek(whole)
+        _sweep(self.folder)
+        self._end = whole
 
     def append(self, record: RunRecord) -> RunRecord:
         """Add a run to the chain and to disk; returns it with its digest. Verdicts without it are
@@ -206,10 +209,9 @@ class Bundle:
         previous = self._last or self._start()
         body = record.model_dump()
         sealed = chained(previous, body)
-        self._lock.write(canonical({**body, "digest": sealed}) + b"\n")
-        self._lock.flush()
-        os.fsync(self._lock.fileno())
-        self._last = sealed
+        line = canonical({**body, "digest": sealed}) + b"\n"
+        files.extend(self.folder / "runs.jsonl", self._lock.fileno(), line, self._end)
+        self._last, self._end = sealed, self._end + len(line)
         return record.model_copy(update={"digest": sealed})
 
     def write_verdicts(self, verdicts: Verdicts) -> None:
@@ -253,7 +255,10 @@ class Bundle:
 
 
 LEFT_BY_A_PILOT = frozenset({"logs", "journal.jsonl"})
-"""What a folder may hold before its study has a plan."""
+"""What a folder may hold before its study has a plan, which is written last."""
+
+UNFINISHED = LEFT_BY_A_PILOT | {"study.toml", "host.json", "runs.jsonl", "profiles"}
+"""And what it may hold where the making of a bundle was cut off."""
 
 
 def require_free(folder: Path) -> None:
@@ -262,8 +267,19 @@ def require_free(folder: Path) -> None:
         return
     files.require_own(folder, "name another --out, of your own")
     found = list(folder.iterdir())
-    if {p.name for p in found} - LEFT_BY_A_PILOT or any(p.is_symlink() for p in found):
+    others = {p.name for p in found} - {p.name for p in files.partial(folder)} - UNFINISHED
+    if others or any(p.is_symlink() for p in found) or _has_runs(folder):
         raise BundleError(f"{folder} is not empty", next_step="name another --out, or use --resume")
+
+
+def _sweep(folder: Path) -> None:
+    for path in files.partial(folder):
+        path.unlink()
+
+
+def _has_runs(folder: Path) -> bool:
+    runs = folder / "runs.jsonl"
+    return runs.exists() and runs.stat().st_size > 0
 
 
 def _require_runs(lines: bytes, torn: bytes) -> None:

@@ -9,10 +9,14 @@ import stat
 from pathlib import Path
 from typing import IO
 
+from assay.core.cache import needs_room
 from assay.core.errors import AlteredError, BundleError
 
 BYTES_MAX = 1 << 30
 """More than any file of a bundle has."""
+PARTIAL = ".new"
+"""How the name of a file ends that is being written."""
+MAKE_ROOM = "make room there"
 _QUIET = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """A link is refused, and a pipe that nobody writes to is not waited for."""
 
@@ -43,23 +47,40 @@ def replace(path: Path, data: bytes) -> None:
     """Write a file so that after a crash it is the old one or the new one, never a part. What a
     link of its name stands for is left alone: the link is replaced."""
     _require_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{PARTIAL}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    held = os.open(temporary, flags, 0o666)
-    try:
-        with os.fdopen(held, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with needs_room(path.parent, MAKE_ROOM):
+        held = os.open(temporary, flags, 0o666)
+        try:
+            with os.fdopen(held, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def partial(folder: Path) -> list[Path]:
+    """Files whose writing was cut off."""
+    return [p for p in folder.iterdir() if p.name.startswith(".") and p.name.endswith(PARTIAL)]
+
+
+def extend(path: Path, held: int, data: bytes, at: int) -> None:
+    """Write to an open file from a place on, and to the disk. MissingError if it has no room; what
+    was written of it is then a part."""
+    with needs_room(path.parent, MAKE_ROOM):
+        rest = memoryview(data)
+        while rest:
+            written = os.pwrite(held, rest, at)
+            rest, at = rest[written:], at + written
+        os.fsync(held)
 
 
 def require_writable_through_no_link(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any, Protocol
 from assay import native
 from assay.changes import Evidence, RanFunction, SeenExecutable
 from assay.core.address import ServerAddress, parse_url
-from assay.core.cache import no_room
+from assay.core.cache import needs_room, no_room
 from assay.core.digest import contents_digest
 from assay.core.errors import AssayError, InputError, MissingError, RunError
 from assay.linux import procfs, smaps
@@ -144,9 +143,8 @@ class Started:
             self.process = self._started()
         except OSError as error:
             self._left.close()
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise no_room(self.folder, str(error)) from error
+            with needs_room(self.folder):
+                raise error
         except RunError as error:
             failed = self._explained(error, data)
             self._left.close()
