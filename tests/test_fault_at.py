@@ -1,6 +1,6 @@
 """A fault at an fsync of a study: the study goes on, and the machine is as before.
 
-`ASSAY_FAULTS=all` tries every fsync, which takes an hour; by default one or two of each study are tried.
+`ASSAY_FAULTS=all` tries every fsync, which takes an hour; by default one or two of each study.
 """
 
 from __future__ import annotations
