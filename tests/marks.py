@@ -29,6 +29,7 @@ FILES = (
     "targets/",
     "test_fault_at.py",
     "test_kill.py",
+    "test_least_rights.py",
     "test_limits.py",
     "test_native_builds.py",
     "test_native_limits.py",
@@ -73,6 +74,7 @@ HOST = (
     "targets/test_stores.py",
     "targets/test_valkey.py",
     "test_fault_at.py",
+    "test_least_rights.py",
     "test_steering_runs.py",
 )
 """How the paths of files begin whose tests change values of the machine, or look at them: they have

@@ -157,7 +157,7 @@ def test_another_user_is_told_which_right_is_missing() -> None:
 
 def test_a_machine_without_the_programs_is_told_which_package_has_them(monkeypatch) -> None:
     """Such as a minimal container's."""
-    monkeypatch.setattr(namespaces, "CAPABILITIES", {})
+    monkeypatch.setattr(namespaces, "CAPABILITIES", ())
     monkeypatch.setattr(namespaces.shutil, "which", lambda name, path=None: None)
     with pytest.raises(MissingError, match="ip is not here") as told, made(1):
         raise AssertionError("not reached")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,13 +21,14 @@ from pathlib import Path
 from assay.core.errors import MissingError
 from assay.host.transaction import HostTree, value_item
 from assay.host.transaction.steps import put
+from assay.linux.rights import lacking
 
 SERVER_DEVICE, CLIENT_DEVICE = "assay-server", "assay-client"
 SERVER_ADDRESS, CLIENT_ADDRESS = "198.18.0.1", "198.18.0.2"
 """Of the range that is set aside for measuring (RFC 2544); nobody outside the pair sees them."""
 PREFIX = 30
 
-CAPABILITIES = {21: "CAP_SYS_ADMIN", 12: "CAP_NET_ADMIN"}
+CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN")
 PROGRAMS = {
     "ip": "iproute2",
     "nsenter": "util-linux",
@@ -99,13 +99,10 @@ def made(queues: int) -> Iterator[Pair]:
 
 def require_rights() -> None:
     """MissingError if this process may not make namespaces and devices, or has not the programs."""
-    status = Path("/proc/self/status").read_text()
-    found = re.search(r"(?m)^CapEff:\s+([0-9a-f]+)$", status)
-    has = int(found[1], 16) if found else 0
-    lacking = [name for bit, name in CAPABILITIES.items() if not has >> bit & 1]
-    if lacking:
+    absent = lacking(*CAPABILITIES)
+    if absent:
         raise MissingError(
-            f"two network hosts need {' and '.join(lacking)}, which this process has not",
+            f"two network hosts need {' and '.join(absent)}, which this process has not",
             next_step="run the study as root, on the host itself",
         )
     for name in PROGRAMS:

@@ -255,8 +255,10 @@ def locked(tree: Tree) -> Iterator[None]:
         place.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(place, flags, 0o600)
     except OSError as error:
+        is_root = os.geteuid() == 0
         raise MissingError(
-            f"{place} may not be written by this user: {error.strerror}", next_step="run as root"
+            f"{place} may not be written by this user: {error.strerror}",
+            next_step=f"make {place.parent} writable" if is_root else "run as root",
         ) from error
     try:
         _wait_for_turn(descriptor, place)

@@ -16,16 +16,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.core.errors import MissingError, RunError
+from assay.linux.rights import lacking
 
 NUMBERS = range(61184, 65520)
 MAKER = "nobody"
 """Whom data are made by: programs that make them want a user with a name."""
 TRIES = 100
+RIGHTS = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_KILL", "CAP_SETGID", "CAP_SETUID")
+"""What it takes to start, to feed and to end a server that is another user's."""
 
 
 def own_user() -> int | None:
-    """The number of such a user; None where we are not root: then it is ourselves."""
-    if os.geteuid() != 0:
+    """The number of such a user; None where we are not root: then it is ourselves. MissingError if
+    we are root and may not become another."""
+    if not _is_root():
         return None
     in_use = _in_use()
     for number in random.SystemRandom().sample(NUMBERS, TRIES):
@@ -35,8 +39,18 @@ def own_user() -> int | None:
 
 
 def maker() -> int | None:
-    """The number of the user that makes data; None where it is ourselves."""
-    return pwd.getpwnam(MAKER).pw_uid if os.geteuid() == 0 else None
+    """The number of the user that makes data; None where it is ourselves. MissingError as above."""
+    return pwd.getpwnam(MAKER).pw_uid if _is_root() else None
+
+
+def _is_root() -> bool:
+    absent = lacking(*RIGHTS) if os.geteuid() == 0 else []
+    if absent:
+        raise MissingError(
+            f"a server runs as a user of its own, which takes {', '.join(absent)} of root",
+            next_step="run as an ordinary user, or give the container these capabilities",
+        )
+    return os.geteuid() == 0
 
 
 def group_of(user: int) -> int:
