@@ -9,11 +9,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from assay.host.transaction import HostTree, forget, statuses
 from fault_kit import cache, left_in, small_disk, temporary, wait_for
 from test_kill import STUDY, engines
 
@@ -38,6 +39,16 @@ MARIADB = (
     .replace('"optimistic"', "101")
     .replace('"13s"', '"1min"')
 )
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What the studies leave for `assay host status`."""
+    before = {one.name for one in statuses(HostTree())}
+    yield
+    for one in statuses(HostTree()):
+        if one.name not in before:
+            forget(HostTree(), one.name)
 
 
 def of_the_host() -> str:

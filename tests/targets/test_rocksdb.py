@@ -235,7 +235,7 @@ def test_a_run_that_is_stopped_is_incomplete_and_one_that_is_killed_has_failed(
         server.stop()
     server = rocksdb().start(launch, tmp_path / "log")
     try:
-        with pytest.raises(RunError, match="ended with code -9"):
+        with pytest.raises(RunError, match="gave no result: it was killed by SIGKILL"):
             server.measure(lambda done, spent: server._session.process.kill())
     finally:
         server.stop()

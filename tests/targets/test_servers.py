@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ def test_a_server_and_its_children_end_with_whoever_started_them(own_folders: Pa
     folder.mkdir()
     owner = f"""
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from assay.targets.servers.framework.process import Process
 folder = Path({str(folder)!r})
@@ -256,3 +258,41 @@ def test_ctrl_c_does_not_reach_a_server() -> None:
         assert os.getsid(pid) == pid
     finally:
         server.stop()
+
+
+@pytest.fixture
+def little_memory() -> Iterator[Path]:
+    """The file that takes a process into a control group of 64 MiB."""
+    v1 = Path("/sys/fs/cgroup/memory")
+    name = f"assay-test-{os.getpid()}"
+    group, limit = (
+        (v1 / name, "memory.limit_in_bytes")
+        if v1.is_dir()
+        else (Path("/sys/fs/cgroup") / name, "memory.max")
+    )
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group of memory can be made here: {error}")
+    try:
+        if not (group / limit).exists():
+            pytest.skip("control groups here have no limit of memory")
+        (group / limit).write_text(str(64 << 20))
+        yield group / "cgroup.procs"
+    finally:
+        assert wait_for(lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()
+
+
+def test_a_server_for_which_memory_ran_out_is_said_to_have_lacked_it(
+    little_memory: Path, tmp_path: Path
+) -> None:
+    """It is killed as a server is that somebody kills, and nobody else can say why."""
+    into = ["sh", "-c", 'echo $$ >"$0"; exec "$@"', str(little_memory)]
+    hungry = [sys.executable, "-c", "import time; time.sleep(1); b'x' * (256 << 20)"]
+    process = Process(hungry, tmp_path, tmp_path / "log", before=into)
+    try:
+        with pytest.raises(RunError, match="killed by SIGKILL, as the kernel does when memory"):
+            process.wait_until(lambda: False, lambda said: "")
+    finally:
+        process.stop()

@@ -10,6 +10,7 @@ import pytest
 
 from assay.core.errors import RestoreError
 from assay.undo import places
+from assay.undo.journal import Journal
 from assay.undo.recovery import Abandoned, recover
 
 
@@ -55,3 +56,22 @@ def test_nothing_left_is_a_cheap_no(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not places.has_journals()
     (places.attached() / "x.journal").touch()
     assert places.has_journals()
+
+
+def test_a_transaction_that_has_ended_is_nothing_to_bring_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays for `assay host status`, and costs the other commands no time."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(places, "TRANSACTIONS", str(tmp_path / "txn"))
+    folder = tmp_path / "txn" / "1"
+    folder.mkdir(parents=True)
+    assert places.has_journals(), "it has no journal: it may have been cut short"
+    journal = Journal.create(folder / "log", "begun", owner=None)
+    journal.reserve(4096)
+    for event in ("writing", "applied", "confirmed", "rolling-back", "rolled-back"):
+        journal.append(event)
+        assert places.has_journals() == (event not in ("confirmed", "rolled-back"))
+    with (folder / "log").open("r+b") as file:
+        file.truncate((folder / "log").read_bytes().rstrip(b"\0").rindex(b"\n"))
+    assert places.has_journals(), "the line that says so was not written whole"

@@ -12,6 +12,7 @@ from typing import IO, Any, Literal
 
 from pydantic import ValidationError
 
+from assay.core.endings import how_it_ended, memory_kills
 from assay.core.errors import AssayError, InputError, MissingError, RunError
 from assay.native.messages import (
     Answers,
@@ -109,6 +110,7 @@ class Session:
             "sample": Sampled,
             "serve": Served,
         }
+        self._kills = memory_kills()
         self._result_type = result_type or of_verb.get(verb, RunResult)
         self.process = process or start(
             verb, request, log=log, env=env, executable=executable, before=before
@@ -143,7 +145,8 @@ class Session:
                 return
         code = self.process.wait()
         raise RunError(
-            f"{NAME} ended with code {code} and no result", next_step="its log says more"
+            f"{NAME} gave no result: {how_it_ended(code, self._kills)}",
+            next_step="its log says more",
         )
 
     def stop(self, patience_s: float = 10.0) -> None:

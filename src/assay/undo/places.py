@@ -16,6 +16,8 @@ LOCK = "/var/lib/assay/lock"
 """Held by the process that changes the host; below the root of the host's tree."""
 SHOWN = "[!.]*"
 """What is not hidden: hidden files are not complete yet."""
+ENDED = (b'"event": "confirmed"', b'"event": "rolled-back"')
+"""In the last line of a transaction that has ended; it stays for `assay host status`."""
 
 
 def attached() -> Path:
@@ -25,4 +27,15 @@ def attached() -> Path:
 
 def has_journals() -> bool:
     """Whether anything may be left to bring back: the cheap question before each command."""
-    return any(any(folder.glob(SHOWN)) for folder in (Path(TRANSACTIONS), attached()))
+    transactions = Path(TRANSACTIONS).glob(SHOWN)
+    return any(map(_may_be_open, transactions)) or any(attached().glob(SHOWN))
+
+
+def _may_be_open(transaction: Path) -> bool:
+    """False only if the last line of its journal says that there is nothing more to do."""
+    try:
+        log = (transaction / "log").read_bytes()
+    except OSError:
+        return True
+    last = log.rstrip(b"\0").splitlines(keepends=True)[-1:]
+    return not any(event in line and line.endswith(b"\n") for line in last for event in ENDED)

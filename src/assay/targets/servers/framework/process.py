@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from assay.core.endings import how_it_ended, memory_kills
 from assay.core.errors import MissingError, RunError
 from assay.linux.procfs import listens
 from assay.targets.private_folder import FolderGuard
@@ -119,6 +120,7 @@ class Process:
         """`before` are words that stand before all others: programs that become the next."""
         self.name = name or Path(command[0]).name
         self._log, self._stop_signal, self._at_once = log, stop_signal, orphan_signal
+        self._kills = memory_kills()
         self._log_start = log.stat().st_size if log.exists() else 0
         # Changing the user takes the death signal away, so it is set after that.
         tied = [setpriv(), "--pdeathsig", orphan_signal.name.removeprefix("SIG"), "--"]
@@ -181,14 +183,14 @@ class Process:
     def last_words(self) -> str:
         """The end of what it printed, and how it ended if it has."""
         code = self._process.poll()
-        how = "" if code is None else _how(code)
+        how = "" if code is None else how_it_ended(code, self._kills)
         lines = [line for line in self.said().splitlines() if line.strip()][-5:]
         return "; ".join([how, *lines] if how else lines) or "it printed nothing"
 
     def ended(self) -> str:
         """How it ended; empty while it runs."""
         code = self._process.poll()
-        return "" if code is None else _how(code)
+        return "" if code is None else how_it_ended(code, self._kills)
 
     def stop(self, patience_s: float = STOP_S, *, at_once: bool = False) -> bool:
         """Ends it and all it started: ask, then kill. Whether asking was enough. Safe twice.
@@ -230,9 +232,3 @@ def _environ(pid: int) -> dict[str, str]:
         return {}
     pairs = (entry.partition("=") for entry in text.split("\0"))
     return {name: value for name, _, value in pairs}
-
-
-def _how(code: int) -> str:
-    if code < 0:
-        return f"it was killed by {signal.Signals(-code).name}"
-    return f"it ended with code {code}"
