@@ -8,12 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import host_kit
+from assay.cli import app
 from assay.core.errors import InputError, MissingError, RestoreError
 from assay.host.transaction import (
     HostPlan,
@@ -30,9 +31,11 @@ from assay.host.transaction import (
     statuses,
     value_item,
 )
+from assay.linux import processes
 from assay.undo import journal as journal_module
 from assay.undo.places import LOCK, TRANSACTIONS
 from assay.undo.recovery import recover as recover_kinds
+from server_kit import wait_for
 
 DRIVER = Path(host_kit.__file__).with_name("host_driver.py")
 
@@ -349,15 +352,59 @@ def test_a_trial_ends_when_its_time_is_over_and_nobody_confirmed_it(tree: HostTr
 
 def test_a_process_of_its_own_ends_a_trial(tree: HostTree) -> None:
     """It needs no terminal, and no command after it."""
-    before = host_kit.shown(tree)
-    plan = host_kit.plan(tree)
-    apply(plan, tree, lease_s=1)
-    assert lease.arm(tree, plan.id, 1) == "a process of its own"
-    for _ in range(600):
-        if statuses(tree)[0].state == "rolled-back":
-            break
-        time.sleep(0.05)
+    before, plan = host_kit.shown(tree), host_kit.plan(tree)
+    with lease.armed(tree, plan.id, 1) as how:
+        apply(plan, tree, lease_s=1)
+    assert how == "a process of its own"
+    assert wait_for(lambda: statuses(tree)[0].state == "rolled-back")
     assert host_kit.shown(tree) == before
+
+
+def test_nothing_is_applied_on_trial_where_nothing_would_end_it(
+    tree: HostTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the trial was applied, and its end was announced, whatever became of the process."""
+    (tmp_path / "broken").write_text("#!/bin/sh\necho no Python here >&2\nexit 1\n")
+    (tmp_path / "broken").chmod(0o755)
+    before, plan = host_kit.shown(tree), host_kit.plan(tree)
+    (tmp_path / "plan.json").write_text(plan.text())
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "broken"))
+    words = ["host", "apply", str(tmp_path / "plan.json"), "--try", "10m", "--root", str(tree.root)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 3
+    assert "did not start, so nothing was changed: no Python here" in done.stderr
+    assert host_kit.shown(tree) == before
+    assert statuses(tree) == []
+
+
+def test_a_kill_while_a_trial_is_applied_is_brought_back_without_a_command(tree: HostTree) -> None:
+    """Whoever waits for its end sees that the process is gone."""
+    before, plan = host_kit.shown(tree), host_kit.plan(tree)
+    file = tree.root.with_name("plan.json")
+    file.write_text(plan.text())
+    assert killed(tree, "trial", str(file), 5)
+    assert wait_for(lambda: host_kit.shown(tree) == before)
+    assert statuses(tree)[0].state == "rolled-back"
+
+
+def test_a_trial_whose_waiting_process_is_killed_is_ended_by_the_next_command(
+    tree: HostTree,
+) -> None:
+    """kill -9 of it; the journal says when the trial is over."""
+    before, plan = host_kit.shown(tree), host_kit.plan(tree)
+    with lease.armed(tree, plan.id, 1):
+        apply(plan, tree, lease_s=1)
+    (waiting,) = waiting_for(plan.id)
+    os.kill(waiting, signal.SIGKILL)
+    assert wait_for(lambda: recover(tree) == [f"host transaction {plan.id}"])
+    assert host_kit.shown(tree) == before
+
+
+def waiting_for(name: str) -> list[int]:
+    """Processes that wait for the end of the transaction."""
+    ours = f"host\0wait\0{name}\0".encode()
+    lines = {int(path.parent.name): path for path in Path("/proc").glob("[0-9]*/cmdline")}
+    return [pid for pid, path in lines.items() if ours in processes.read(path).encode()]
 
 
 def test_what_was_cut_short_before_it_had_a_plan_is_swept_away(tree: HostTree) -> None:
@@ -502,12 +549,9 @@ def test_the_end_of_a_trial_runs_no_code_of_the_current_folder(
         (tmp_path / f"{name}.py").write_text("open('imported', 'w')")
     monkeypatch.chdir(tmp_path)
     before, plan = host_kit.shown(tree), host_kit.plan(tree)
-    apply(plan, tree, lease_s=1)
-    lease.arm(tree, plan.id, 1)
-    for _ in range(600):
-        if statuses(tree)[0].state == "rolled-back":
-            break
-        time.sleep(0.05)
+    with lease.armed(tree, plan.id, 1):
+        apply(plan, tree, lease_s=1)
+    assert wait_for(lambda: statuses(tree)[0].state == "rolled-back")
     assert host_kit.shown(tree) == before
     assert not (tmp_path / "imported").exists()
 

@@ -111,9 +111,11 @@ def apply_(
     asked = HostPlan.load(file)
     for text in (text for item in asked.items for text in _shown(item)):
         story().print(text, style="dim")
-    found = apply(asked, tree, lease_s=lease_s)
-    if lease_s is not None:
-        how = lease.arm(tree, found.name, lease_s)
+    if lease_s is None:
+        found = apply(asked, tree)
+    else:
+        with lease.armed(tree, asked.id, lease_s) as how:
+            found = apply(asked, tree, lease_s=lease_s)
         story().print(f"taken back in {try_} by {how}, unless: assay host confirm {found.name}")
     _tell([found], json)
     return None
