@@ -1,6 +1,7 @@
 """A fault at an fsync of a study: the study goes on, and the machine is as before.
 
-`ASSAY_FAULTS=all` tries every fsync, which takes an hour; by default one or two of each study.
+By default at one or two of each study. `ASSAY_FAULTS=all` tries every one, which takes hours;
+`ASSAY_FAULTS=80` at most 80 of each, evenly spread.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from test_kill import STUDY, engines
 __all__ = ["cache", "small_disk", "temporary"]
 
 FAULTY = Path(__file__).parent / "fault_at.py"
-ALL = os.environ.get("ASSAY_FAULTS") == "all"
+FAULTS = os.environ.get("ASSAY_FAULTS", "")
 FEW = {"engine": (5, 14), "host": (40,), "mariadb": (14,)}
 """While the bundle is made, and among the runs."""
-LIMIT_S = 7200 if ALL else 300
+LIMIT_S = 7200 if FAULTS else 300
 
 VALUE = Path("/proc/sys/vm/stat_interval")
 """What the study of a host changes: how often statistics are gathered, in seconds."""
@@ -83,11 +84,13 @@ def fsyncs(kind: str, folder: Path) -> Sequence[int]:
     """Those of a study that a fault is to meet."""
     study, count = folder / "s.toml", folder / "count"
     study.write_text(STUDIES[kind]())
-    if not ALL:
+    if not FAULTS:
         return FEW[kind]
     done = assay("run", study, "--out", folder / "whole", _COUNT=count)
     assert done.returncode == 0, done.stderr.decode()
-    return range(1, int(count.read_text()))
+    every = range(1, int(count.read_text()))
+    most = len(every) if FAULTS == "all" else int(FAULTS)
+    return every[:: -(-len(every) // most)]
 
 
 @pytest.mark.timeout(LIMIT_S)  # whole studies, one after the other
@@ -101,7 +104,7 @@ def test_a_study_that_is_killed_at_an_fsync_goes_on(kind: str, temporary: Path) 
         done = assay("run", study, "--out", bundle, "--seed", "3", _AT=str(at), **{"": "kill"})
         kills += done.returncode == -9
         goes_on(bundle, study)
-        assert VALUE.read_text() == before
+        assert kind != "host" or VALUE.read_text() == before
         assert wait_for(lambda: engines(temporary) == []), at
     assert kills, f"of {at}"
 
