@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from fault_kit import cache, temporary
 from test_fault_at import ENGINE, MARIADB, of_the_host
+
+__all__ = ["cache", "temporary"]
 
 ROOT = Path(__file__).parent.parent
 LOOSE = ROOT / "tests" / "loose.py"
@@ -55,7 +58,7 @@ done
 mkdir "$folder/own"
 mount -t tmpfs -o mode=777 none "$folder/own"
 cp "$folder/study.toml" "$folder/own"
-chmod 755 "$folder" "$folder/.." "$folder/../.."
+chmod 755 "$folder"
 [ "$kind" != "read-only root" ] || mount -o remount,bind,ro /
 cd "$folder/own"
 exec "$@"
@@ -65,16 +68,16 @@ exec "$@"
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to have less")
 @pytest.mark.parametrize(("kind", "study"), CELLS)
-def test_a_study_runs_or_is_refused_in_a_sentence(kind: str, study: str, tmp_path: Path) -> None:
+def test_a_study_runs_or_is_refused_in_a_sentence(kind: str, study: str, temporary: Path) -> None:
     """And its bundle is read with the same rights."""
     texts = {"engine": ENGINE, "mariadb": MARIADB, "host": of_the_host()}
-    (tmp_path / "study.toml").write_text(texts[study])
-    own = tmp_path / "own"
+    (temporary / "study.toml").write_text(texts[study])
+    own = temporary / "own"
     places = {name: str(own) for name in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR")}
     env = {**os.environ, **places, "NEEDED": f"{sys.base_prefix} {ROOT}"}
     assay = f'"{sys.executable}" "{LOOSE}"'
     steps = [f"{assay} run study.toml --out b", *(f"{assay} {verb} b" for verb in COMMANDS)]
-    enter = ["unshare", "--mount", "sh", "-c", ENTER, "sh", str(tmp_path), kind]
+    enter = ["unshare", "--mount", "sh", "-c", ENTER, "sh", str(temporary), kind]
     command = [*enter, *LOWERED[kind], "sh", "-c", " && ".join(steps)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=170)
     said = done.stdout + done.stderr

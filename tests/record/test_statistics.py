@@ -52,11 +52,11 @@ def test_a_bundle_made_before_plans_recorded_them_verifies(old: Bundle) -> None:
     assert differences(old) == []
 
 
-def test_constants_that_version_1_did_not_write_down_have_the_values_it_had() -> None:
-    """The checks that came with version 2 do not apply to what version 1 decided."""
+def test_constants_that_a_version_did_not_write_down_have_the_values_it_had() -> None:
+    """The checks that came with a version do not apply to what one before it decided."""
     written = STANDARD.model_dump(mode="json")
     del written["checks"]
-    for version, checks in ((1, 1), (2, 2)):
+    for version, checks in ((1, 1), (2, 2), (3, 3)):
         read = PlannedStatistics.model_validate({"version": version, "constants": written})
         assert isinstance(read.constants, Constants)
         assert read.constants.checks == checks
@@ -83,7 +83,7 @@ def test_another_version_is_named_and_nothing_is_called_altered(
     later = PlannedStatistics(version=99, constants={"unheard_of": 0.5})
     bundle = decided_by(finished, later, tmp_path / "later")
     with pytest.raises(
-        StatisticsError, match=r"decided by version 99 .* this is version 2"
+        StatisticsError, match=r"decided by version 99 .* this is version 3"
     ) as raised:
         differences(bundle)
     assert raised.value.exit_code == ExitCode.MISSING

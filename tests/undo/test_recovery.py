@@ -75,3 +75,19 @@ def test_a_transaction_that_has_ended_is_nothing_to_bring_back(
     with (folder / "log").open("r+b") as file:
         file.truncate((folder / "log").read_bytes().rstrip(b"\0").rindex(b"\n"))
     assert places.has_journals(), "the line that says so was not written whole"
+
+
+def test_a_folder_that_may_not_be_looked_into_holds_nothing_of_this_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home of somebody else is no traceback."""
+    monkeypatch.setattr(places, "TRANSACTIONS", str(tmp_path / "txn"))
+    monkeypatch.setattr(places, "attached", lambda: Forbidden(tmp_path))
+    assert not places.has_journals()
+
+
+class Forbidden(type(Path())):  # type: ignore[misc]
+    """A folder of another user; root may look into any."""
+
+    def glob(self, pattern: str) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(self))

@@ -111,6 +111,7 @@ class Code(enum.StrEnum):
     COARSE_METRIC = "coarse-metric"
     CARRY_OVER = "carry-over"
     CARRY_BETWEEN = "carry-between"
+    TWO_GROUPS = "two-groups"
     VOIDS_DEPEND = "voids-depend"
     FAILURES_DEPEND = "failures-depend"
     STAND_IN = "stand-in"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.core.units import format_duration, percent
+from assay.core.units import format_duration, format_percent, percent
 from assay.reasons.code import Code
 
 
@@ -89,6 +89,45 @@ def _carry_between(arm: str, baseline: str, change: float, free: int, blocks: in
         f"it; the {free} of {blocks} blocks where both ran after the same one are free of that, "
         "and a better reset between runs mends it."
     )
+
+
+def _two_groups(
+    arm: str,
+    baseline: str,
+    gap: float,
+    slow: int,
+    runs: int,
+    others: tuple[int, int] | None = None,
+    differ: int = 0,
+    counter: tuple[str, float, float] | None = None,
+    within: tuple[float, float, float, int] | None = None,
+    case: str = "",
+) -> str:
+    """`others`: slow runs and runs of the baseline, None where it has one group or is the arm;
+    `differ`: the shares do; `counter`: its name, and its median in slow and in fast runs;
+    `within`: the effect inside groups, low, high, and of how many blocks."""
+    said = (
+        f"{f'{case}: ' if case else ''}runs of {arm} fall into two groups {percent(gap)} apart: "
+        f"{slow} of {runs} are slow"
+    )
+    if others is not None:
+        said += f", and {others[0]} of {others[1]} of {baseline}"
+    elif arm != baseline:
+        said += f"; those of {baseline} are of one group, so the change makes the groups"
+    said += ". " + (
+        f"{counter[0]} tells them apart: {counter[1]:.3g} in slow runs, {counter[2]:.3g} in others."
+        if counter
+        else "No counter of these runs tells them apart."
+    )
+    if differ:
+        said += " The shares of slow runs differ, so the groups are a part of the effect."
+    if within:
+        low, high = (format_percent(end) for end in within[1:3])
+        said += (
+            f" Inside the groups {arm} is {format_percent(within[0])} [{low}, {high}] over "
+            f"{within[3]} blocks (a lead)."
+        )
+    return said
 
 
 def _same(others: tuple[str, ...]) -> str:
@@ -186,6 +225,7 @@ WARNINGS: dict[Code, Callable[..., str]] = {
     Code.COARSE_METRIC: _coarse_metric,
     Code.CARRY_OVER: _carry_over,
     Code.CARRY_BETWEEN: _carry_between,
+    Code.TWO_GROUPS: _two_groups,
     Code.VOIDS_DEPEND: _voids_depend,
     Code.FAILURES_DEPEND: _failures_depend,
     Code.STAND_IN: lambda case, stand_in: f"case {case} ran on a stand-in: {stand_in}",

@@ -60,6 +60,7 @@ def observation(record: RunRecord, constants: Constants) -> Observation:
         trend=trend_of(record.intervals),
         saturated=_saturated(record.health, constants),
         open_loop=record.health is not None and record.health.asked_per_s is not None,
+        machine=_machine(record.health),
         slices=_slices(record),
     )
 
@@ -68,6 +69,10 @@ def _saturated(health: Health | None, constants: Constants) -> Saturation | None
     if health is None or health.asked_per_s is None:
         return None
     return saturated(health.asked_per_s, health.achieved_per_s, constants)
+
+
+def _machine(health: Health | None) -> dict[str, float]:
+    return {} if health is None else {"steal": health.steal, "foreign_cpu": health.foreign_cpu}
 
 
 def _slices(record: RunRecord) -> tuple[SliceSeen, ...]:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-VERSION = 2
+VERSION = 3
 
-COMPUTABLE = frozenset({1, 2})
+COMPUTABLE = frozenset({1, 2, 3})
 
 
 class Constants(BaseModel):
@@ -41,8 +41,8 @@ class Constants(BaseModel):
     usl_*                        of `usl.py`
     warning_*                    of `warnings.py` and `voids.py`
     prediction_floor             share of the larger median below which a value counts as this
-    checks                       which checks a word has to pass: 1 or 2, as the version
-                                 (docs/method.md)
+    groups_*                     of `run_groups.py`
+    checks                       which checks there are: 1, 2 or 3, as the version (docs/method.md)
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -87,11 +87,20 @@ class Constants(BaseModel):
     warning_orders_min: int = 3
     warning_blocks_min: int = 8
     prediction_floor: float = 0.01
-    checks: int = 2
+    groups_runs: int = 12
+    groups_share: float = 0.15
+    groups_gap: float = 0.05
+    groups_clear: float = 4.5
+    groups_extra: float = 20.0
+    groups_order: float = 0.9
+    groups_level: float = 0.05
+    checks: int = 3
 
 
 STANDARD = Constants()
 """The constants of `VERSION`."""
 
-VERSIONS = {1: STANDARD.model_copy(update={"checks": 1}), 2: STANDARD}
+VERSIONS = {
+    version: STANDARD.model_copy(update={"checks": version}) for version in sorted(COMPUTABLE)
+}
 """Constants of computable versions, for plans that did not record them."""

@@ -51,8 +51,7 @@ def two_speeds(series: Floats, step_s: float) -> TwoSpeeds | None:
     logs = np.log(_smooth(series, step_s))
     if len(logs) < 20 or float(np.ptp(logs)) == 0:
         return None
-    border = _border(logs)
-    slow = logs < border
+    slow = logs < border(logs)
     share = float(slow.mean())
     if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
         return None
@@ -75,7 +74,7 @@ def _smooth(series: Floats, step_s: float) -> Floats:
     return np.maximum(found, 1e-12)
 
 
-def _border(logs: Floats) -> float:
+def border(logs: Floats) -> float:
     """Where two groups part so that the variance between them is largest."""
     ordered = np.sort(logs)
     count = np.arange(1, len(ordered))

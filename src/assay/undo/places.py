@@ -27,8 +27,15 @@ def attached() -> Path:
 
 def has_journals() -> bool:
     """Whether anything may be left to bring back: the cheap question before each command."""
-    transactions = Path(TRANSACTIONS).glob(SHOWN)
-    return any(map(_may_be_open, transactions)) or any(attached().glob(SHOWN))
+    return any(map(_may_be_open, _shown(Path(TRANSACTIONS)))) or bool(_shown(attached()))
+
+
+def _shown(folder: Path) -> list[Path]:
+    """Nothing where this user may not look: it wrote nothing there."""
+    try:
+        return list(folder.glob(SHOWN))
+    except PermissionError:
+        return []
 
 
 def _may_be_open(transaction: Path) -> bool:

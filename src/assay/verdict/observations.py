@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Observation:
     trend      ln(throughput of the second half of the window / of the first); None if unknown
     saturated  the rate its server could not keep up with, or None
     open_loop  whether requests were sent on a schedule of their own
+    machine    what else took CPUs meanwhile: "steal" as a fraction, "foreign_cpu" as CPUs
     slices     where arms took turns: each turn, the first of one arm next to the first of another
     """
 
@@ -63,6 +64,7 @@ class Observation:
     trend: float | None = None
     saturated: Saturation | None = None
     open_loop: bool = False
+    machine: Mapping[str, float] = field(default_factory=dict)
     slices: tuple[SliceSeen, ...] = ()
 
 

@@ -13,6 +13,7 @@ from assay.stats.slow_runs import stability
 from assay.stats.stationarity import steadiness
 from assay.verdict.observations import Block, observations, orders, predecessors, table
 from assay.verdict.rows import ContrastRow, Row
+from assay.verdict.two_groups import two_groups
 from assay.verdict.validity import witness
 
 
@@ -46,6 +47,8 @@ def study_warnings(
     }
     for check in (warnings.serial_warning, warnings.ties_warning):
         found += _together({name: check(name, series, fixed) for name, series in numbers.items()})
+    if fixed.checks > 2:
+        found += two_groups(plan, blocks)
     return found + _closed_loop(plan, blocks)
 
 

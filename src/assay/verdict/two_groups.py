@@ -1,0 +1,105 @@
+"""Two speeds in one arm, of a study's runs: a warning with the counter and what holds inside them.
+
+Arms that fall into the same group in nearly every block need none: the pair takes it out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from assay.core.metrics import metric
+from assay.plan import Plan
+from assay.reasons import Code, Field, Reason
+from assay.stats.fisher import fisher_two_sided
+from assay.stats.run_groups import Groups, inside, run_groups, separator
+from assay.stats.signed_rank import SignedRank
+from assay.verdict.observations import Block, amounts, table
+
+SPEEDS = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")
+"""Other names for how fast a run was; latencies are too. None of them says why."""
+
+TOGETHER = 0.9
+"""Share of blocks with both arms in one group from which pairs take the groups out."""
+
+
+def two_groups(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
+    """A warning for each arm whose runs fall into two groups."""
+    return [reason for case in plan.cases for reason in _of_case(plan, blocks, case.name)]
+
+
+def _of_case(plan: Plan, blocks: Sequence[Block], case: str) -> list[Reason]:
+    speeds = _speeds(plan, blocks, case)
+    found = {arm: g for arm, of in speeds.items() if (g := run_groups(of, plan.constants))}
+    base = found.get(plan.baseline)
+    warned = []
+    for arm, groups in found.items():
+        is_base = arm == plan.baseline
+        if len(found) > 1 if is_base else base is not None and _are_together(groups, base):
+            continue
+        reason = Reason.of(
+            Code.TWO_GROUPS,
+            arm=arm,
+            baseline=plan.baseline,
+            gap=groups.gap,
+            slow=groups.slow_runs,
+            runs=len(groups.slow),
+            case=case if len(plan.cases) > 1 else "",
+            counter=_counter(plan, blocks, case, arm, groups),
+        )
+        if base is not None and not is_base:
+            reason = reason.having(**_against(plan, blocks, case, arm, groups, base))
+        warned.append(reason)
+    return warned
+
+
+def _speeds(plan: Plan, blocks: Sequence[Block], case: str) -> dict[str, dict[int, float]]:
+    """Arm -> block -> log speed of its run."""
+    sign = metric(plan.primary).sign
+    speeds: dict[str, dict[int, float]] = {arm.name: {} for arm in plan.arms}
+    for index, block in enumerate(blocks):
+        for arm, value in amounts(block, case, plan.primary).items():
+            speeds[arm][index] = sign * math.log(value)
+    return speeds
+
+
+def _are_together(groups: Groups, base: Groups) -> bool:
+    both = groups.slow.keys() & base.slow.keys()
+    return sum(groups.slow[b] == base.slow[b] for b in both) >= TOGETHER * len(both)
+
+
+def _counter(
+    plan: Plan, blocks: Sequence[Block], case: str, arm: str, groups: Groups
+) -> tuple[str, float, float] | None:
+    counters: dict[str, dict[int, float]] = {}
+    for index, block in enumerate(blocks):
+        seen = block.cells.get((case, arm))
+        for name, value in ({**seen.metrics, **seen.machine} if seen else {}).items():
+            if name not in SPEEDS and not name.startswith("latency_"):
+                counters.setdefault(name, {})[index] = value
+    found = separator(groups, counters, plan.constants)
+    return None if found is None else (found.name, found.slow, found.fast)
+
+
+def _against(
+    plan: Plan, blocks: Sequence[Block], case: str, arm: str, groups: Groups, base: Groups
+) -> dict[str, Field]:
+    """The baseline's groups; whether shares differ; the effect inside the groups if they do not."""
+    shares = (groups.slow_runs, len(groups.slow), base.slow_runs, len(base.slow))
+    mine, runs, its, its_runs = shares
+    differ = fisher_two_sided(mine, runs - mine, its, its_runs - its) <= plan.constants.groups_level
+    said: dict[str, Field] = {"others": (its, its_runs), "differ": int(differ)}
+    contrasts = {
+        index: row[arm] - row[plan.baseline]
+        for index, row in table(blocks, case, plan.primary).items()
+        if arm in row and plan.baseline in row
+    }
+    same = inside(contrasts, groups, base)
+    if differ or not same:
+        return said
+    within = SignedRank(same.values())
+    low, high = within.interval(plan.alpha)
+    if math.isfinite(low):
+        effect = [math.expm1(value) for value in (within.estimate, low, high)]
+        said["within"] = (*effect, within.count)
+    return said
