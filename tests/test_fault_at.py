@@ -1,12 +1,13 @@
 """A fault at an fsync of a study: the study goes on, and the machine is as before.
 
 By default at one or two of each study. `ASSAY_FAULTS=all` tries every one, which takes hours;
-`ASSAY_FAULTS=80` at most 80 of each, evenly spread.
+`ASSAY_FAULTS=80` at most 80 of each, evenly spread. `--log-cli-level=INFO` says how many met it.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -25,6 +26,7 @@ FAULTY = Path(__file__).parent / "fault_at.py"
 FAULTS = os.environ.get("ASSAY_FAULTS", "")
 FEW = {"engine": (5, 14), "host": (40,), "mariadb": (14,)}
 """While the bundle is made, and among the runs."""
+SAY = logging.getLogger(__name__).info
 LIMIT_S = 7200 if FAULTS else 300
 
 VALUE = Path("/proc/sys/vm/stat_interval")
@@ -98,14 +100,15 @@ def fsyncs(kind: str, folder: Path) -> Sequence[int]:
 def test_a_study_that_is_killed_at_an_fsync_goes_on(kind: str, temporary: Path) -> None:
     """kill -9: nothing doubled, nothing missing, no value of the host or process left behind."""
     before, study = VALUE.read_text(), temporary / "s.toml"
-    kills = 0
-    for at in fsyncs(kind, temporary):
+    kills, tried = 0, fsyncs(kind, temporary)
+    for at in tried:
         bundle = temporary / f"b{at}"
         done = assay("run", study, "--out", bundle, "--seed", "3", _AT=str(at), **{"": "kill"})
         kills += done.returncode == -9
         goes_on(bundle, study)
         assert kind != "host" or VALUE.read_text() == before
         assert wait_for(lambda: engines(temporary) == []), at
+    SAY(f"{kind}: {kills} of {len(tried)} kills met the study, and it went on after each")
     assert kills, f"of {at}"
 
 
@@ -116,8 +119,8 @@ def test_a_study_whose_disk_is_full_at_an_fsync_goes_on(
 ) -> None:
     """It says so and what to do, the host is as before, and with room again it goes on."""
     before, study = VALUE.read_text(), temporary / "s.toml"
-    filled = 0
-    for at in fsyncs(kind, temporary):
+    filled, tried = 0, fsyncs(kind, temporary)
+    for at in tried:
         bundle = small_disk / "b"
         faults = {"": "full", "_AT": at, "_DISK": small_disk}
         done = assay("run", study, "--out", bundle, "--seed", "3", **faults)
@@ -132,4 +135,5 @@ def test_a_study_whose_disk_is_full_at_an_fsync_goes_on(
         goes_on(bundle, study)
         subprocess.run(["rm", "-r", bundle], check=True)
         assert left_in(small_disk) == []
+    SAY(f"{kind}: {filled} of {len(tried)} full disks met the study, and it went on after each")
     assert filled, f"of {at}"
