@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
@@ -98,6 +99,13 @@ class FakeTarget(Target):
     ripple: float = 0.02
     machine: Callable[[int, int], float] = lambda seed, round_: 1.0
     """The machine's speed in a round of slices, the same for all arms."""
+    idle_cpus: float = 0.0
+    """CPUs that a server takes while others have the turn."""
+    cold_s: float = 0.0
+    """How long a server answers nothing at the beginning of a slice."""
+    wandering: float = 0.0
+    """How much slower the machine is half of the time, drawn anew for each run and for each second
+    slice; a calibration sees it."""
     load_s: float = 0.0
     started: int = 0
     stopped: int = 0
@@ -149,9 +157,15 @@ class FakeServer:
             return self.warming(throughput, on_interval)
         if self.launch.slices is not None:
             return self.sliced(throughput, self.launch.slices)
+        throughput *= fmean(self.wandered(index) for index in range(10))
         operations = int(throughput * self.launch.window_s)
         on_interval(operations, self.launch.window_s)
         return self.target.script(self.number, self.measured(throughput, operations))
+
+    def wandered(self, index: int) -> float:
+        """The machine's speed in a slice of this run, or in a tenth of its window."""
+        slow = random.Random(f"wandering {self.number} {index // 2}").random() < 0.5
+        return 1.0 - self.target.wandering * slow
 
     def drawn_settings(self) -> list[tuple[str, Any]]:
         """What the noise is drawn from; a data cache goes by the name it had at first."""
@@ -162,31 +176,43 @@ class FakeServer:
     def sliced(self, throughput: float, slices: Slices) -> Measured:
         """The same run in slices: the machine changes its speed from round to round."""
         own = [turn for turn, arm in enumerate(slices.order) if arm == slices.arm]
-        arms, length_s = max(slices.order) + 1, slices.slice_s - slices.lead_s
-        intervals = [
-            WindowInterval(
-                index=index,
-                start_ms=1000 * turn * slices.slice_s,
-                length_ms=1000 * length_s,
-                operations=int(
-                    throughput * self.target.machine(self.launch.seed, turn // arms) * length_s
-                ),
-                errors=0,
-                histogram=histogram(2e9 / throughput),
-                slice=SliceUse(
-                    turn=turn,
-                    server_cpu_s=length_s,
-                    rest_cpu_s=0.0,
-                    foreign_cpu_s=0.0,
-                    steal_s=0.0,
-                    drain_ms=0.1,
-                ),
+        length_s = slices.slice_s - slices.lead_s
+        whole_ms = round(1000 * slices.lead_s)
+        intervals = []
+        for index, turn in enumerate(own):
+            speed = throughput * self.turn_speed(slices, index, turn)
+            warm = [ms >= 1000 * self.target.cold_s for ms in range(whole_ms)]
+            rest_s = (turn - own[index - 1]) * slices.slice_s if index else None
+            intervals.append(
+                WindowInterval(
+                    index=index,
+                    start_ms=1000 * turn * slices.slice_s,
+                    length_ms=1000 * length_s,
+                    operations=int(speed * length_s),
+                    errors=0,
+                    histogram=histogram(2e9 / throughput),
+                    slice=SliceUse(
+                        turn=turn,
+                        early=[int(speed / 1000) * is_warm for is_warm in warm],
+                        server_cpu_s=length_s,
+                        rest_s=rest_s,
+                        rest_cpu_s=None if rest_s is None else rest_s * self.target.idle_cpus,
+                        calibration=self.wandered(index) if slices.calibrate_s else None,
+                        foreign_cpu_s=0.0,
+                        steal_s=0.0,
+                        drain_ms=0.1,
+                    ),
+                )
             )
-            for index, turn in enumerate(own)
-        ]
         operations = sum(i.operations for i in intervals)
         found = self.measured(operations / (length_s * len(own)), operations)
         return self.target.script(self.number, replace(found, intervals=intervals))
+
+    def turn_speed(self, slices: Slices, index: int, turn: int) -> float:
+        """What the machine does to a slice."""
+        if slices.calibrate_s:
+            return self.wandered(index)
+        return self.target.machine(self.launch.seed, turn // (max(slices.order) + 1))
 
     def warming(self, throughput: float, on_interval: OnInterval) -> Measured:
         """The same run in the launch's intervals, slow at first."""

@@ -1,4 +1,4 @@
-"""Whole studies on machines whose speed wanders: arms in turns against runs one after another.
+"""Whole studies on machines whose speed wanders: arms in turns, calibrated runs, plain runs.
 
 Each machine is a path of speeds on a grid of 10 ms, the same for whichever design lives on it. A
 server's life has luck of its own (2 %), a window or slice 1 %. Two arms; the study has 600 s, and
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.stats import Rule, Word
+from assay.stats.calibration import CalibratedRun, calibrated_levels
 from assay.stats.rounds import levels_of
 
 from .noise import Floats
@@ -24,7 +25,7 @@ from .procedure import Tally, whole
 from .rows import Table, alarms_allowed, covered_needed, grid, share, summary, three_digits
 from .scale import Scale, Steps
 
-STEP_S, BUDGET_S, START_S = 0.01, 600.0, 1.1
+STEP_S, SLICE_S, BUDGET_S, START_S = 0.01, 0.1, 600.0, 1.1
 STEPS = round(BUDGET_S / STEP_S)
 LUCK, WINDOW_NOISE = 0.02, 0.01
 RULE = Rule(0.05, 0.05)
@@ -79,21 +80,34 @@ MACHINES = {
 
 @dataclass(frozen=True)
 class Design:
-    """How a block is measured: windows of `window_s`, as one piece or as slices in turns."""
+    """How a block is measured: windows of `window_s`, as one piece, as slices in turns, or as
+    slices of one arm with calibrations of `calibrate_s` between them."""
 
     window_s: float
     slice_s: float | None = None
+    calibrate_s: float = 0.0
+
+    @property
+    def rounds(self) -> int:
+        """Slices of an arm."""
+        return round(self.window_s / (self.slice_s or self.window_s))
+
+    @property
+    def run_s(self) -> float:
+        """What an arm takes."""
+        return START_S + self.window_s + (self.rounds + 1) * self.calibrate_s
 
     @property
     def block_s(self) -> float:
         """What a block of two arms takes."""
-        return 2 * (START_S + self.window_s)
+        return 2 * self.run_s
 
 
 DESIGNS = {
     "runs of 3 s": Design(3.0),
     "runs of .3 s": Design(0.3),
-    "slices": Design(1.0, 0.1),
+    "calibrated": Design(1.0, SLICE_S, calibrate_s=0.01),
+    "slices": Design(1.0, SLICE_S),
 }
 
 
@@ -101,13 +115,18 @@ def contrasts(design: Design, machine: Machine, rng: np.random.Generator, gain: 
     """One study's contrasts (log units), as many as its budget pays for."""
     done = np.concatenate([np.zeros((2, 1)), np.cumsum(machine.path(rng), axis=1)], axis=1)
     blocks = int(BUDGET_S / design.block_s)
-    found = np.empty(blocks)
+    found, runs = np.empty(blocks), []
     for block in range(blocks):
         luck = rng.normal(0, LUCK, 2) + np.array([0.0, np.log1p(gain)])
         cpu = rng.integers(0, 2, 2)
+        if design.calibrate_s:
+            runs.append(_calibrated(design, rng, done, block * design.block_s, cpu, luck))
+            continue
         measure = _run if design.slice_s is None else _slices
         levels = measure(design, machine, rng, done, block * design.block_s, cpu)
         found[block] = levels[1] + luck[1] - levels[0] - luck[0]
+    if runs:
+        return np.array([row["1"] - row["0"] for row in calibrated_levels(runs)])
     return found
 
 
@@ -122,10 +141,28 @@ def _run(design: Design, machine: Machine, rng: np.random.Generator, done: Float
     """Each arm's level from a window of its own; nothing is deferred to a server that is new."""
     levels = [0.0, 0.0]
     for place, arm in enumerate(rng.permutation(2)):
-        begin = start_s + place * (START_S + design.window_s) + START_S
+        begin = start_s + place * design.run_s + START_S
         noise = rng.normal(0, WINDOW_NOISE)
         levels[arm] = _log(done, cpu[arm], begin, design.window_s) + noise
     return levels
+
+
+def _calibrated(design: Design, rng: np.random.Generator, done: Floats, start_s: float,
+                cpu: Floats, luck: Floats) -> dict[str, CalibratedRun]:  # fmt: skip
+    """Each arm's slices, with what both CPUs did just before and after each."""
+    runs = {}
+    for place, arm in enumerate(rng.permutation(2)):
+        begin = start_s + place * design.run_s + START_S
+        did, speed = [], []
+        for _ in range(design.rounds):
+            own, around = begin + design.calibrate_s, (begin, begin + design.calibrate_s + SLICE_S)
+            speeds = [_log(done, c, at, design.calibrate_s) for at in around for c in (0, 1)]
+            speed.append(float(np.mean(speeds)))
+            noise = rng.normal(0, WINDOW_NOISE)
+            did.append(_log(done, cpu[arm], own, SLICE_S) + noise + luck[arm])
+            begin += design.calibrate_s + SLICE_S
+        runs[str(arm)] = CalibratedRun(did, speed)
+    return runs
 
 
 def _slices(design: Design, machine: Machine, rng: np.random.Generator, done: Floats,
@@ -134,7 +171,7 @@ def _slices(design: Design, machine: Machine, rng: np.random.Generator, done: Fl
     assert design.slice_s is not None
     begin, before = start_s + 2 * START_S, -1
     rounds = []
-    for _ in range(round(design.window_s / design.slice_s)):
+    for _ in range(design.rounds):
         row = [0.0, 0.0]
         for arm in rng.permutation(2):
             pays = machine.deferred if before not in (-1, arm) else 0.0

@@ -40,6 +40,12 @@ def chosen(study: Study, target: FakeTarget, folder: Path) -> PlannedMeasuring:
     return choose(study, {"engine": target}, target.clock.clocks(), folder, 7, Silent())
 
 
+def writing(study: Study) -> Study:
+    """The same study under a mix that writes."""
+    case = replace(study.cases[0], parameters={"mix": "a"})
+    return replace(study, cases=(case,))
+
+
 def shaken(spread: float, in_slices: bool) -> object:
     """A script that shakes runs of one of the two ways."""
 
@@ -91,14 +97,14 @@ def test_a_small_budget_takes_turns_without_a_comparison(tmp_path: Path) -> None
     assert (found.chosen, found.reason.code, target.started) == ("slices", Code.UNPILOTED, 0)
 
 
-def test_a_machine_without_memory_for_all_servers_makes_runs(
+def test_a_machine_without_memory_for_all_servers_calibrates_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By what one server took."""
     left = iter([10 << 30, *[6 << 30] * 1000])
     monkeypatch.setattr(choice, "available_bytes", lambda: next(left))
     found = chosen(study_of(), fake(), tmp_path)
-    assert (found.chosen, found.reason.code) == ("runs", Code.MEMORY)
+    assert (found.chosen, found.reason.code) == ("calibrated", Code.MEMORY)
     assert "12.0 GiB" in found.sentence
 
 
@@ -106,6 +112,48 @@ def test_arms_that_cannot_start_side_by_side_make_runs(tmp_path: Path) -> None:
     """The first two runs are one after the other; then two start at once, and one fails."""
     found = chosen(study_of(), fake(broken=lambda number, launch: number == 3), tmp_path)
     assert (found.chosen, found.reason.code) == ("runs", Code.SLICES_FAILED)
+
+
+def test_a_server_that_works_in_others_turns_takes_none(tmp_path: Path) -> None:
+    """The pilot measures what it does while it should rest."""
+    found = chosen(study_of(), fake(idle_cpus=0.3), tmp_path)
+    assert (found.chosen, found.reason.code) == ("calibrated", Code.WORKED_IDLE)
+    assert "0.30 CPUs" in found.sentence
+
+
+def test_what_writes_through_the_page_cache_is_calibrated_where_that_narrows(
+    tmp_path: Path,
+) -> None:
+    """A pilot compares it with plain runs, and the plan has both reasons."""
+    target = fake(wandering=0.4)
+    target.through_page_cache = True
+    found = chosen(writing(study_of()), target, tmp_path)
+    assert (found.chosen, found.reason.code) == ("calibrated", Code.LESS_NOISE)
+    assert found.noise["calibrated"].pair_noise < 0.05 < found.noise["runs"].pair_noise
+    assert found.no_turns is not None
+    assert found.no_turns.code == Code.WRITES
+    assert found.sentence.startswith("calibrated: pair noise ")
+    assert "page cache" in found.sentence
+
+
+def test_what_writes_is_calibrated_without_a_pilot_where_the_budget_is_small(
+    tmp_path: Path,
+) -> None:
+    """A calibration may only narrow, so it needs none."""
+    target = fake()
+    target.through_page_cache = True
+    found = chosen(writing(study_of(budget_s=20.0)), target, tmp_path)
+    assert (found.chosen, found.reason.code) == ("calibrated", Code.UNPILOTED)
+
+
+def test_the_pilot_says_how_much_of_a_slice_should_not_count(tmp_path: Path) -> None:
+    """A server that answers nothing for its first 9 ms."""
+    found = chosen(study_of(), fake(cold_s=0.009), tmp_path)
+    assert found.lead_s == pytest.approx(0.009)
+    bundle = run_fake(tmp_path / "b", fake(cold_s=0.009), study_of())
+    assert bundle.plan.lead_s == pytest.approx(0.009)
+    length_ms = bundle.runs()[0].intervals[0].length_ms
+    assert length_ms == pytest.approx(1000 * (bundle.plan.slice_s - 0.009))
 
 
 def test_runs_that_others_disturb_leave_slices(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from assay.record import Bundle, differences
 from assay.stats.warmup import run_windows
 from assay.study import AUTO_TIMES, arms
 from assay.study.phases import planned_screen
-from assay.targets import Launch
+from assay.targets import Launch, Measured
 from assay.undo.journal import Journal
 from fakes import COMMAND, FACTS, STUDY, FakeTarget, run_fake, throttled
 
@@ -227,6 +227,20 @@ def test_progress_is_told_with_the_time_left(slow: FakeTarget, read_study) -> No
     assert watcher.told[-1] == (9, 9, 0.0)
     assert [d for d, _, _ in watcher.told] == sorted(d for d, _, _ in watcher.told)
     assert watcher.found == [found]
+
+
+def test_a_machine_that_never_gets_quiet_has_a_pilot_all_the_same(
+    slow: FakeTarget, read_study
+) -> None:
+    """One run is made four times; from there on they are taken as they are."""
+
+    def busy(number: int, measured: Measured) -> Measured:
+        return replace(measured, health=measured.health.model_copy(update={"foreign_cpu": 0.5}))
+
+    slow.script = busy
+    watcher = Telling()
+    found = look(read_study(AUTO), slow, watcher=watcher)
+    assert (watcher.waits, found.runs, slow.started) == (3, 9, 12)
 
 
 def test_a_disturbed_run_is_made_again_and_given_up_after_four(

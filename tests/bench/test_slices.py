@@ -15,6 +15,7 @@ from assay.plan import turns
 from assay.record import Bundle, differences
 from assay.study import Study, read
 from assay.targets import TARGETS
+from assay.verdict.observations import SliceSeen, worked_idle
 from fakes import STUDY, FakeTarget, run_fake
 
 
@@ -96,6 +97,41 @@ def test_a_block_that_was_spoiled_once_is_made_again(tmp_path: Path, study: Stud
     ]
 
 
+def test_rounds_in_which_a_server_worked_while_it_should_rest_do_not_count() -> None:
+    """Those on both sides of the rest: it took time from one, and prepared the other."""
+    busy, idle = (SliceSeen({}, 0.0, idle_cpus=cpus) for cpus in (0.02, 0.0))
+    rounds = [(idle, idle), (idle, idle), (idle, busy), (idle, idle)]
+    assert worked_idle(rounds) == {1, 2}
+    assert worked_idle([(idle, idle)]) == set()
+
+
+def test_a_study_of_servers_that_work_in_others_turns_keeps_what_runs_say(
+    tmp_path: Path, study: Study
+) -> None:
+    """No round is left, so whole runs are compared; the bundle verifies."""
+    bundle = run_fake(tmp_path / "b", FakeTarget(idle_cpus=0.2), sliced(study))
+    assert all(r.status == "ok" for r in bundle.runs())
+    assert differences(bundle) == []
+
+
+def test_calibrated_runs_see_through_a_machine_that_wanders(tmp_path: Path, study: Study) -> None:
+    """Plain runs of the same machine stay undecided, or have a far wider interval."""
+    words = {}
+    for way in ("calibrated", "runs"):
+        fake = FakeTarget(
+            effect=lambda settings, env: 1.3 if settings["data_cache"] == "optimistic" else 1.0,
+            wandering=0.4,
+        )
+        bundle = run_fake(tmp_path / way, fake, replace(sliced(study), measuring=way))
+        assert differences(bundle) == []
+        rows = {r.arm: r for r in bundle.verdicts().verdicts if r.metric == "throughput"}
+        words[way] = rows["cache"].word, rows["cache"].high - rows["cache"].low
+        slices = [i.slice for r in bundle.runs() for i in r.intervals]
+        assert all((s is not None and s.calibration is not None) == (way != "runs") for s in slices)
+    assert words["calibrated"][0] == "helps"
+    assert words["calibrated"][1] < words["runs"][1] / 2
+
+
 def test_what_changes_the_machine_is_refused() -> None:
     """Arms that live at the same time share it."""
     text = STUDY.replace('window = "300ms"', 'window = "1s"\ndesign = "slices"')
@@ -137,6 +173,21 @@ smallest = "50%"
 margin = "50%"
 budget = "60s"
 """
+
+
+@pytest.mark.server
+def test_the_engine_is_calibrated(tmp_path: Path) -> None:
+    """One arm after the other, with the machine's speed beside each slice."""
+    text = REAL.replace('design = "slices"', 'design = "calibrated"')
+    study = read("s.toml", text, tmp_path, {}, TARGETS)
+    bundle = prepare(study, tmp_path / "b", facts().model_dump(), base=tmp_path, seed=3)
+    run(bundle)
+    runs = [r for r in bundle.runs() if r.block == 0 and r.status == "ok"]
+    assert len(runs) == 2
+    slices = [i.slice for r in runs for i in r.intervals]
+    assert len(slices) == 2 * bundle.plan.rounds
+    assert all(s is not None and s.calibration is not None and s.calibration > 0 for s in slices)
+    assert differences(bundle) == []
 
 
 @pytest.mark.server

@@ -15,6 +15,7 @@ from assay.core import interrupt
 from assay.core.errors import AlteredError, MissingError, RestoreError, VoidError
 from assay.record import Bundle, Replay, differences, replayed
 from assay.study import Study, arms
+from assay.targets import Measured
 from assay.undo.journal import Journal
 from fakes import COMMAND, FACTS, STUDY, FakeTarget, run_fake, throttled
 
@@ -277,6 +278,27 @@ def test_a_client_that_stays_throttled_stops_the_study(
     bundle = Bundle.open(tmp_path / "b")
     assert len([r for r in bundle.runs() if r.status == "void"]) == 4
     assert set(rows(bundle).values()) == {"undecided"}
+
+
+def test_a_machine_that_never_gets_quiet_is_measured_as_it_is(
+    tmp_path: Path, study, fake: FakeTarget
+) -> None:
+    """The first block is void three times; the last repetition and all that follows count, with a
+    warning that says how busy the machine was."""
+
+    def busy(number: int, measured: Measured) -> Measured:
+        return replace(measured, health=measured.health.model_copy(update={"foreign_cpu": 0.5}))
+
+    fake.script = busy
+    bundle = run_fake(tmp_path / "b", fake, study)
+    runs = bundle.runs()
+    assert {r.block for r in runs if r.status == "void"} == {0}
+    assert {r.attempt for r in runs if r.status == "void"} == {0, 1, 2}
+    assert all(r.attempt == 0 for r in runs if r.block)
+    (warning,) = [w for w in bundle.verdicts().warnings if "never got quiet" in w]
+    assert "0.50 CPUs" in warning
+    assert rows(bundle)["cache"] == "helps"
+    assert differences(bundle) == []
 
 
 def test_a_study_that_was_void_too_often_goes_on_when_it_is_resumed(

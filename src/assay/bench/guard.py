@@ -12,6 +12,7 @@ from __future__ import annotations
 from assay.native.messages import Health
 from assay.stats.latency import SATURATED
 from assay.targets import Measured
+from assay.verdict.observations import FOREIGN_CPUS, STOLEN_CPUS
 
 BUSIEST_CLIENT = 0.80
 """A client thread busier than this, while the server idles, was the limit."""
@@ -20,21 +21,20 @@ SERVER_IDLE = 0.05
 LATE_SENDS = 0.01
 ERRORS = 0.001
 
-FOREIGN_CPUS = 0.10
-"""CPUs' worth of other processes' work over the window."""
-
-STOLEN_CPUS = 0.05
 CLOCK_STEP_MS = 20.0
 
 
-def void_reason(measured: Measured, takes_turns: bool = False) -> str:
+def void_reason(measured: Measured, alike: bool = False) -> str:
     """Why a run cannot count, or nothing. All reasons that hold are named.
 
-    Where arms take turns, what others do to the machine meets all arms alike: single rounds are
-    void where it does not, and the interval tells the rest.
+    `alike`: what others do to the machine voids no run. It meets arms that take turns alike (single
+    rounds are void where it does not), and on a machine that never gets quiet it meets all runs;
+    the interval tells the rest.
     """
     health = measured.health
-    reasons = [*client_limits(health), *_machine(health, takes_turns)]
+    reasons = [*client_limits(health), *([] if alike else _machine(health))]
+    if abs(health.clock_step_ms) > CLOCK_STEP_MS:
+        reasons.append(f"the clock stepped by {health.clock_step_ms:.0f} ms")
     if measured.errors > ERRORS * measured.operations:
         share = measured.errors / max(measured.operations, 1)
         reasons.append(f"{100 * share:.2g} % of operations failed")
@@ -62,12 +62,10 @@ def client_limits(health: Health) -> list[str]:
     return reasons
 
 
-def _machine(health: Health, takes_turns: bool) -> list[str]:
+def _machine(health: Health) -> list[str]:
     reasons = []
-    if health.foreign_cpu > FOREIGN_CPUS and not takes_turns:
+    if health.foreign_cpu > FOREIGN_CPUS:
         reasons.append(f"other processes took {health.foreign_cpu:.2f} CPUs")
-    if health.steal > STOLEN_CPUS and not takes_turns:
+    if health.steal > STOLEN_CPUS:
         reasons.append(f"the hypervisor took {health.steal:.2f} CPUs")
-    if abs(health.clock_step_ms) > CLOCK_STEP_MS:
-        reasons.append(f"the clock stepped by {health.clock_step_ms:.0f} ms")
     return reasons

@@ -16,7 +16,7 @@ from pathlib import Path
 from assay.bench.commands import CommandJournal, witness
 from assay.bench.counters import Uncounted, beside
 from assay.bench.environment import surrounded
-from assay.bench.guard import FOREIGN_CPUS, void_reason
+from assay.bench.guard import void_reason
 from assay.bench.host_values import HOST
 from assay.bench.profiling import Unprofiled, profiled
 from assay.changes import Application, Evidence, applied_values
@@ -29,6 +29,7 @@ from assay.plan import PlannedProfile, workload_seed
 from assay.record import RunFound, RunProfile, RunRecord, Step, WitnessRecord
 from assay.study import Arm, Study
 from assay.targets import Launch, Measured, OnInterval, Server, Slices, Target
+from assay.verdict.observations import FOREIGN_CPUS
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class Job:
     profile: PlannedProfile | None = None
     keep: Callable[[int, RunProfile], str] = unkept
     slices: Slices | None = None
+    as_it_is: bool = False
+    """What else the machine does no longer voids the run: it never got quiet."""
 
 
 class Stopped(AssayError):
@@ -166,7 +169,8 @@ def started(
 
 def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
     """The measured part of a record: metrics, witness, dose, health, and whether it is void."""
-    reason = void_reason(measured, takes_turns=job.slices is not None)
+    turns = job.slices is not None and len(set(job.slices.order)) > 1
+    reason = void_reason(measured, alike=turns or job.as_it_is)
     lacking = [n for n in (job.study.primary,) if measured.metrics.get(n, 0.0) <= 0]
     if not reason and lacking:
         raise RunError(

@@ -1,7 +1,8 @@
 """Which way a study is measured where it says `design = "auto"`: in turns, or run after run.
 
-Arms take turns unless something speaks against it: the study's kind, memory, or a pilot. The pilot
-makes blocks of two arms both ways, next to each other, none of which counts, and compares what each
+Arms take turns unless something speaks against it: the study's kind, memory, or a pilot. Where it
+does, runs are calibrated unless something speaks against that too. The pilot makes blocks of two
+arms that way and as plain runs, next to each other, none of which counts, and compares what each
 would take to see the same effect. It looks at the spread of contrasts, never at their size.
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 from assay.bench.commands import CommandJournal, undo_commands
 from assay.bench.life import Clocks, Job, Stopped, live
 from assay.bench.progress import Watcher
-from assay.bench.slices import live_side_by_side
+from assay.bench.slices import live_calibrated, live_side_by_side
 from assay.core.errors import AssayError
 from assay.core.interrupt import stop_if_asked
 from assay.linux.memory import available_bytes
@@ -28,12 +29,13 @@ from assay.reasons import Code, Reason
 from assay.record import RunRecord, Step
 from assay.record.observations import observation
 from assay.stats.constants import STANDARD
+from assay.stats.lead import lead_of
 from assay.stats.rule import Rule
 from assay.stats.sample_size import blocks_for_smallest
 from assay.study import Arm, Study, arms
-from assay.study.rules import unshared
+from assay.study.rules import uncalibrated, unshared
 from assay.targets import Target
-from assay.verdict.observations import Block, table
+from assay.verdict.observations import IDLE_CPUS, Block, table
 from assay.workloads import WORKLOADS
 
 SHARE = 0.1
@@ -43,8 +45,12 @@ LEAST_BLOCKS, MOST_BLOCKS = 4, 8
 """Blocks of each way: fewer say nothing of a spread, more than these add little."""
 
 CLEARLY = 2.0
-"""How many times as long slices must take before runs are chosen: the spread of a few blocks is
-itself uncertain, and slices depend less on what the machine does later."""
+"""How many times as long slices, or calibrated runs, must take before plain runs are chosen: the
+spread of a few blocks is itself uncertain, and those depend less on what the machine does later."""
+
+LONGEST_LEAD_S = 0.020
+"""So much of a slice is looked at, and does not count, while the pilot finds out how much should
+not; at most a quarter of a slice."""
 
 LIVE_ARMS = 8
 """So many servers of a block live together, at most: they warm up at the same time."""
@@ -65,11 +71,12 @@ def choose(
 
     Raises KeyboardInterrupt as a pilot does; RestoreError if a command could not be undone.
     """
-    reason = against(study, targets)
-    if reason is not None:
-        found = PlannedMeasuring(chosen="runs", reason=reason)
+    turns, plain = against(study, targets), uncalibrated_by(study, targets)
+    if turns is not None and plain is not None:
+        found = PlannedMeasuring(chosen="runs", reason=plain)
     else:
-        found = _Comparison(study, targets, clocks, folder, seed, watcher).found()
+        comparison = _Comparison(study, targets, clocks, folder, seed, watcher, no_turns=turns)
+        found = comparison.found()
     watcher.chosen(found)
     return found
 
@@ -86,6 +93,14 @@ def against(study: Study, targets: Mapping[str, Target]) -> Reason | None:
         return reason
     count = len(arms(study))
     return Reason.of(Code.MANY_ARMS, arms=count, most=LIVE_ARMS) if count > LIVE_ARMS else None
+
+
+def uncalibrated_by(study: Study, targets: Mapping[str, Target]) -> Reason | None:
+    """Why the runs of a study should not be calibrated; None if nothing speaks against it."""
+    for case in study.cases:
+        if not targets[case.target].takes_turns:
+            return Reason.of(Code.TOGETHER_UNSUPPORTED, target=case.target)
+    return next((reason for _, reason in uncalibrated(study)), None)
 
 
 def may_take_turns(study: Study, targets: Mapping[str, Target]) -> bool:
@@ -106,14 +121,14 @@ class _Unfit(Exception):
 
 @dataclass
 class _Tried:
-    """One way, as far as it was tried: contrasts in log units, and what a block took (s)."""
+    """One way, as far as it was tried: the runs of each block, and what it took (s)."""
 
-    contrasts: list[float] = field(default_factory=list)
+    blocks: list[Sequence[RunRecord]] = field(default_factory=list)
     took_s: list[float] = field(default_factory=list)
 
 
 class _Comparison:
-    """The two ways, tried side by side."""
+    """Plain runs and the other way, tried next to each other."""
 
     def __init__(
         self,
@@ -123,13 +138,19 @@ class _Comparison:
         folder: Path,
         seed: int,
         watcher: Watcher,
+        no_turns: Reason | None,
     ) -> None:
-        self.study, self.targets, self.clocks = study, targets, clocks
+        self.no_turns = no_turns
+        self.better: Measuring = "slices" if no_turns is None else "calibrated"
+        self.alone: Measuring = "calibrated" if uncalibrated_by(study, targets) is None else "runs"
+        """What an arm does that cannot share the machine: a calibration may only narrow."""
+        lead_s = min(LONGEST_LEAD_S, study.slice_s / 4)
+        self.study, self.targets, self.clocks = replace(study, lead_s=lead_s), targets, clocks
         self.folder, self.seed, self.watcher = folder, seed, watcher
         self.journal = CommandJournal(folder / "journal.jsonl", undo_commands(study))
         self.case = study.cases[0]
         self.arms = [a for a in arms(study) if a.name not in CONTROLS][:2]
-        self.tried: dict[Measuring, _Tried] = {"runs": _Tried(), "slices": _Tried()}
+        self.tried: dict[Measuring, _Tried] = {"runs": _Tried(), self.better: _Tried()}
         self.allowance_s = SHARE * study.budget_s
         self.number = 0
         self.free = self.low = available_bytes()
@@ -141,7 +162,7 @@ class _Comparison:
     def found(self) -> PlannedMeasuring:
         """The way to measure; nothing is tried where the budget cannot pay for enough blocks."""
         if len(self.arms) < 2 or LEAST_BLOCKS * self.guessed_s() > self.allowance_s:
-            return PlannedMeasuring(chosen="slices", reason=Reason.of(Code.UNPILOTED))
+            return self.planned(self.better, Reason.of(Code.UNPILOTED))
         logs = self.folder / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         try:
@@ -166,7 +187,7 @@ class _Comparison:
 
     def compared(self) -> PlannedMeasuring:
         for block in range(MOST_BLOCKS):
-            ways: list[Measuring] = ["runs", "slices"]
+            ways: list[Measuring] = ["runs", self.better]
             if block:  # the first runs tell how much memory servers need
                 random.Random(f"assay {self.seed} ways {block}").shuffle(ways)
             for way in ways:
@@ -177,9 +198,9 @@ class _Comparison:
             ):
                 break
         noise = {way: self.noise(way) for way in self.tried}
-        runs, slices = noise["runs"], noise["slices"]
-        chosen: Measuring = "runs" if slices.to_see_s > CLEARLY * runs.to_see_s else "slices"
-        it, other = (runs, slices) if chosen == "runs" else (slices, runs)
+        runs, better = noise["runs"], noise[self.better]
+        chosen: Measuring = "runs" if better.to_see_s > CLEARLY * runs.to_see_s else self.better
+        it, other = (runs, better) if chosen == "runs" else (better, runs)
         reason = Reason.of(
             Code.LESS_NOISE,
             noise=it.pair_noise,
@@ -196,14 +217,26 @@ class _Comparison:
         reason: Reason,
         noise: Mapping[Measuring, MeasuredNoise] | None = None,
     ) -> PlannedMeasuring:
+        made = len(self.tried[self.better].blocks)
         return PlannedMeasuring(
             chosen=chosen,
             reason=reason,
-            case=self.case.name,
-            blocks=len(self.tried["slices"].contrasts),
+            case=self.case.name if made else "",
+            blocks=made,
             took_s=round(self.spent_s, 3),
             noise=dict(noise or {}),
+            no_turns=self.no_turns,
+            lead_s=self.lead_s(),
         )
+
+    def lead_s(self) -> float | None:
+        """How much of a slice should not count; None where no slice was seen."""
+        records = [run for block in self.tried[self.better].blocks for run in block]
+        slices = [interval for run in records for interval in run.intervals if interval.slice]
+        whole = round(1000 * self.study.lead_s)
+        early = [((i.slice.early if i.slice else []) + [0] * whole)[:whole] for i in slices]
+        rates = [interval.operations / interval.length_ms for interval in slices]
+        return lead_of(early, rates, self.study.slice_s) or None
 
     def one(self, way: Measuring, block: int) -> None:
         """A block of one way; `_Unfit` where it cannot be had."""
@@ -211,18 +244,29 @@ class _Comparison:
         began = self.clocks.monotonic()
         drawn = random.Random(f"assay {self.seed} {way} {block}").sample(self.arms, len(self.arms))
         jobs = [self.job(arm, slot, block) for slot, arm in enumerate(drawn)]
-        if way == "runs":
-            records = [live(job) for job in jobs]
-        else:
+        if way == "slices":
             self.require_memory()
             records = live_side_by_side(jobs)
+        else:
+            alone = live_calibrated if way == "calibrated" else live
+            records = [alone(job) for job in jobs]
         self.tried[way].took_s.append(self.clocks.monotonic() - began)
         bad = [r for r in records if r.status != "ok"]
-        if bad and way == "slices":
-            raise _Unfit("runs", Reason.of(Code.SLICES_FAILED, why=bad[0].reason))
+        if bad and way == "runs":
+            raise _Unfit(self.better, Reason.of(Code.RUNS_DISTURBED, why=bad[0].reason))
         if bad:
-            raise _Unfit("slices", Reason.of(Code.RUNS_DISTURBED, why=bad[0].reason))
-        self.tried[way].contrasts.append(self.contrast(records))
+            raise _Unfit("runs", Reason.of(Code.SLICES_FAILED, why=bad[0].reason))
+        if way == "slices":
+            self.require_rest(records)
+        self.tried[way].blocks.append(records)
+
+    def require_rest(self, records: Sequence[RunRecord]) -> None:
+        """`_Unfit` if a server went on working in most of the others' turns."""
+        for record in records:
+            idle = [s.idle_cpus for s in observation(record, STANDARD).slices[1:]]
+            if idle and float(np.median(idle)) > IDLE_CPUS:
+                cpus = float(np.median(idle))
+                raise _Unfit(self.alone, Reason.of(Code.WORKED_IDLE, arm=record.arm, cpus=cpus))
 
     def job(self, arm: Arm, slot: int, block: int) -> Job:
         self.number += 1
@@ -237,6 +281,7 @@ class _Comparison:
             journal=self.journal,
             clocks=self.clocks,
             on_interval=self.watched,
+            as_it_is=self.better == "calibrated",
         )
 
     def watched(self, done: int, spent_s: float) -> None:
@@ -247,26 +292,29 @@ class _Comparison:
 
     def require_memory(self) -> None:
         """`_Unfit` if the servers of all arms would not fit, by what one took."""
-        if self.free is None or self.low is None or len(self.tried["runs"].contrasts) > 1:
+        if self.free is None or self.low is None or len(self.tried["runs"].blocks) > 1:
             return
         needed = len(arms(self.study)) * (self.free - self.low)
         if needed > MEMORY_SHARE * self.free:
             gib = {"needed_gib": needed / 2**30, "free_gib": self.free / 2**30}
-            raise _Unfit("runs", Reason.of(Code.MEMORY, **gib))
+            raise _Unfit(self.alone, Reason.of(Code.MEMORY, **gib))
 
-    def contrast(self, records: Sequence[RunRecord]) -> float:
-        """ln(second arm / first arm) of the primary metric in one block."""
-        cells = {(r.case, r.arm): observation(r, STANDARD) for r in records}
-        row = table([Block(cells, 0.0)], self.case.name, self.study.primary)[0]
+    def contrasts(self, way: Measuring) -> list[float]:
+        """ln(second arm / first arm) of the primary metric in each block."""
+        cells = [
+            {(r.case, r.arm): observation(r, STANDARD) for r in records}
+            for records in self.tried[way].blocks
+        ]
+        rows = table([Block(held, 0.0) for held in cells], self.case.name, self.study.primary)
         first, second = (arm.name for arm in self.arms)
-        if not {first, second} <= row.keys():
+        if not all({first, second} <= row.keys() for row in rows.values()):
             raise AssayError(f"a pilot's runs have no {self.study.primary}")
-        return row[second] - row[first]
+        return [row[second] - row[first] for row in rows.values()]
 
     def noise(self, way: Measuring) -> MeasuredNoise:
         """What the contrasts of one way came to."""
         tried = self.tried[way]
-        spread = float(np.std(tried.contrasts, ddof=1))
+        spread = float(np.std(self.contrasts(way), ddof=1))
         block_s = float(np.mean(tried.took_s))
         rule = Rule(PILOTED_EFFECT, self.study.margin, self.study.alpha)
         blocks = blocks_for_smallest(spread, rule, max(1, len(arms(self.study)) - 1))

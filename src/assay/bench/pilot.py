@@ -184,6 +184,8 @@ class _Pilot:
         self.cases = {c.name: c for c in study.cases}
         self.made = self.blocks = self.total = 0
         self.run_s = self.spent_s = self.told = 0.0
+        self.busy = False
+        """Whether the machine did not get quiet once: from there on it is measured as it is."""
 
     def found(self, allowance_s: float) -> PlannedPilot:
         """Passes with longer and longer runs, until all settle or the allowance is used up."""
@@ -237,11 +239,12 @@ class _Pilot:
         """A run of one arm, made again where the machine disturbed it or it failed once."""
         reasons: list[str] = []
         failed = False
-        for _ in range(MAX_ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             try:
                 measured, took_s = self.measured(study, slot)
                 series = _series(measured, study)
-                reason = void_reason(measured)
+                self.busy = self.busy or attempt == MAX_ATTEMPTS - 1
+                reason = void_reason(measured, alike=self.busy)
             except RunError as error:
                 if failed:
                     raise self.given_up(slot, f"failed twice: {error.message}") from error

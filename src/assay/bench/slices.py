@@ -1,4 +1,4 @@
-"""A block whose arms live side by side: all their servers are up, and they take turns.
+"""Runs that are made of slices: of arms that live side by side and take turns, or of one alone.
 
 Each arm's run lives in a thread of its own, as it would alone; the processes that measure hand the
 turn over among themselves, on a board. An arm that fails, or whose run is void, spoils the block
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from assay.bench.life import Job, live
 from assay.plan import rounds_of, turns
+from assay.plan.measuring import CALIBRATE_S
 from assay.record import RunRecord
 from assay.targets import Slices
 
@@ -40,7 +41,7 @@ def live_side_by_side(jobs: Sequence[Job]) -> list[RunRecord]:
     warming = replace(study, warmup_s=study.warmup_s * len(jobs))
     jobs = [replace(job, study=warming) for job in jobs]
     with _board() as board, ThreadPoolExecutor(len(jobs), "arm") as pool:
-        arms = [Slices(board, arm, order, study.slice_s) for arm in range(len(jobs))]
+        arms = [_slices(job, board, arm, order) for arm, job in enumerate(jobs)]
         futures = [
             pool.submit(_live, replace(job, slices=arm))
             for job, arm in zip(jobs, arms, strict=True)
@@ -52,6 +53,19 @@ def live_side_by_side(jobs: Sequence[Job]) -> list[RunRecord]:
             if not all(future.done() for future in futures):
                 _give_up(arms[0])
     return _whole([future.result() for future in futures])
+
+
+def live_calibrated(job: Job) -> RunRecord:
+    """A run of one arm alone, in slices with a calibration between them. Raises as `live`."""
+    study = job.study
+    order = (0,) * rounds_of(study.window_s, study.slice_s)
+    with _board() as board:
+        slices = replace(_slices(job, board, 0, order), calibrate_s=CALIBRATE_S)
+        return live(replace(job, slices=slices))
+
+
+def _slices(job: Job, board: Path, arm: int, order: tuple[int, ...]) -> Slices:
+    return Slices(board, arm, order, job.study.slice_s, job.study.lead_s)
 
 
 def _live(job: Job) -> RunRecord:

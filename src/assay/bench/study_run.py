@@ -22,7 +22,7 @@ from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
 from assay.bench.profiling import planned_profile
 from assay.bench.progress import Silent, Watcher
-from assay.bench.slices import live_side_by_side
+from assay.bench.slices import live_calibrated, live_side_by_side
 from assay.core.digest import digest
 from assay.core.errors import BundleError, InputError, MissingError, VoidError
 from assay.core.interrupt import stop_if_asked
@@ -67,7 +67,8 @@ def prepare(
         require_affordable(fitted, piloted)
     if fitted.measuring == "auto":
         measured_by = choose(fitted, targets, clocks, folder, seed, watcher or Silent())
-        fitted = replace(fitted, measuring=measured_by.chosen)
+        lead_s = measured_by.lead_s or fitted.lead_s
+        fitted = replace(fitted, measuring=measured_by.chosen, lead_s=lead_s)
     plan = make_plan(
         fitted,
         version=version("assay"),
@@ -200,7 +201,9 @@ class _Runner:
     def _one(self, step: Step) -> RunRecord:
         if self.plan.measuring == "slices":
             return self.bundle.append(self._side_by_side(step))
-        return self.bundle.append(live(self._job(step, len(self.replay.records))))
+        job = self._job(step, len(self.replay.records))
+        alone = live_calibrated if self.plan.measuring == "calibrated" else live
+        return self.bundle.append(alone(job))
 
     def _side_by_side(self, step: Step) -> RunRecord:
         """The run of a step; all arms of its case live at once, and are handed out one by one."""
@@ -228,6 +231,7 @@ class _Runner:
             counters=self.counters,
             profile=self.plan.profile,
             keep=self.bundle.write_profile,
+            as_it_is=self.replay.as_it_is,
         )
 
 
@@ -247,4 +251,5 @@ def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
         window_s=plan.window_s,
         measuring=plan.measuring,
         slice_asked_s=plan.slice_s,
+        lead_s=plan.lead_s,
     )

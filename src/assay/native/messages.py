@@ -49,11 +49,16 @@ class RunPhase(Message):
 
 
 class SliceUse(Message):
-    """CPU seconds that a slice took; `rest_cpu_s` is the server's since the slice before."""
+    """CPU seconds that a slice took; `rest_cpu_s` is what the server took in the `rest_s` seconds
+    since its slice before. `early`: operations that ended in each millisecond of the lead;
+    `calibration`: how fast the machine was around it (buffers hashed in a microsecond)."""
 
     turn: int
+    early: list[int] = []
     server_cpu_s: float | None
+    rest_s: float | None = None
     rest_cpu_s: float | None
+    calibration: float | None = None
     foreign_cpu_s: float
     steal_s: float
     drain_ms: float

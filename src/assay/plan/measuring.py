@@ -8,10 +8,17 @@ from pydantic import BaseModel, ConfigDict
 
 from assay.reasons import Reason
 
-Measuring = Literal["runs", "slices"]
-"""runs: one arm's server after the other's. slices: all of a block live, and take turns."""
+Measuring = Literal["runs", "calibrated", "slices"]
+"""runs: one arm's server after the other's. calibrated: the same, each in slices with a calibration
+between them. slices: all of a block live, and take turns."""
 
 LEAST_ROUNDS = 4
+
+LEAD_S = 0.005
+"""So much of a slice does not count where no pilot saw how much should not."""
+
+CALIBRATE_S = 0.010
+"""How long the machine's speed is looked at between two slices of a calibrated run."""
 
 
 class MeasuredNoise(BaseModel):
@@ -34,7 +41,8 @@ class PlannedMeasuring(BaseModel):
     """`measured_by` in `plan.json`: which way was chosen where the study left it to Assay.
 
     `noise` has an entry for each way that was tried, over `blocks` blocks of `case` that do not
-    count; both are empty where the reason needed none.
+    count; both are empty where the reason needed none. `no_turns`: what spoke against turns.
+    `lead_s`: how much of a slice should not count, where turns were tried.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,8 +53,11 @@ class PlannedMeasuring(BaseModel):
     blocks: int = 0
     took_s: float = 0.0
     noise: dict[Measuring, MeasuredNoise] = {}
+    no_turns: Reason | None = None
+    lead_s: float | None = None
 
     @property
     def sentence(self) -> str:
         """What was chosen and why, in one line."""
-        return f"{self.chosen}: {self.reason.text}"
+        turns = f" ({self.no_turns.text})" if self.no_turns else ""
+        return f"{self.chosen}: {self.reason.text}{turns}"

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 
 from assay.core.errors import StatisticsError
 from assay.core.terms import Direction
-from assay.plan.measuring import LEAST_ROUNDS, Measuring, PlannedMeasuring
+from assay.plan.measuring import LEAD_S, LEAST_ROUNDS, Measuring, PlannedMeasuring
 from assay.plan.phases import PlannedScaling, PlannedScreen
 from assay.plan.pilot import PlannedPilot
 from assay.stats.constants import COMPUTABLE, STANDARD, VERSION, VERSIONS, Constants
@@ -189,7 +189,8 @@ class Plan(Planned):
     network: PlannedNetwork | None = None
     measuring: Measuring = "runs"
     slice_s: float = 0.1
-    """Where arms take turns: how long a turn is."""
+    """Where runs are made of slices: how long one is, and how much of its beginning counts not."""
+    lead_s: float = LEAD_S
     measured_by: PlannedMeasuring | None = None
     """None where the study file says how."""
     statistics: PlannedStatistics | None = None

@@ -59,6 +59,7 @@ class Code(enum.StrEnum):
     UNPILOTED = "unpiloted"
     LESS_NOISE = "less-noise"
     SLICES_FAILED = "slices-failed"
+    WORKED_IDLE = "worked-idle"
     RUNS_DISTURBED = "runs-disturbed"
     """Of bundles made before a refusal had a code of its own."""
 
@@ -117,3 +118,4 @@ class Code(enum.StrEnum):
     STAND_IN = "stand-in"
     CLOSED_LOOP = "closed-loop"
     PILOT_UNSETTLED = "pilot-unsettled"
+    BUSY_MACHINE = "busy-machine"

@@ -48,6 +48,9 @@ MEASURING: dict[Code, Callable[..., str]] = {
     Code.UNPILOTED: lambda: "the budget is too small to compare it with runs one after the other",
     Code.LESS_NOISE: _less_noise,
     Code.SLICES_FAILED: lambda why: f"the arms could not take turns in a pilot: {why}",
+    Code.WORKED_IDLE: lambda arm, cpus: (
+        f"the server of arm {arm} took {cpus:.2f} CPUs while others had the turn"
+    ),
     Code.RUNS_DISTURBED: lambda why: f"runs one after the other were disturbed in a pilot: {why}",
 }
 """Code -> its sentence, without capital and full stop."""

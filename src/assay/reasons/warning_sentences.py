@@ -192,6 +192,15 @@ def _order_grouped() -> str:
     )
 
 
+def _busy_machine(runs: int, of: int, cpus: float) -> str:
+    """`cpus`: what others took in the median of those runs."""
+    return (
+        f"the machine never got quiet: in {runs} of {of} runs others took more of it than a run "
+        f"should bear, {cpus:.2f} CPUs in their median. They count; the interval holds what that "
+        "does."
+    )
+
+
 def _closed_loop() -> str:
     return (
         "latencies come from a closed loop: a slow server was asked less often, so its tail looks "
@@ -231,5 +240,6 @@ WARNINGS: dict[Code, Callable[..., str]] = {
     Code.STAND_IN: lambda case, stand_in: f"case {case} ran on a stand-in: {stand_in}",
     Code.CLOSED_LOOP: _closed_loop,
     Code.PILOT_UNSETTLED: _pilot_unsettled,
+    Code.BUSY_MACHINE: _busy_machine,
 }
 """Code -> its sentence."""

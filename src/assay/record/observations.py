@@ -11,6 +11,9 @@ from assay.stats.latency import Saturation, latency_count, saturated
 from assay.stats.stationarity import trend_of
 from assay.verdict.observations import Block, Observation, Seen, SliceSeen
 
+LEAST_REST_S = 0.020
+"""In a shorter rest the server's own way to a stop is most of what it did."""
+
 
 def status_of(run: RunRecord, voided: set[tuple[int, int, str]], blocks: int) -> str:
     """What became of a run: counts, void, failed, or aside.
@@ -87,4 +90,10 @@ def _slice(interval: WindowInterval, used: SliceUse) -> SliceSeen:
         metrics["operations_per_cpu_s"] = operations / cpu_s
         metrics["cpu_per_operation"] = cpu_s * 1e9 / operations
     foreign = (used.foreign_cpu_s + used.steal_s) / seconds if seconds > 0 else 0.0
-    return SliceSeen(metrics, foreign)
+    return SliceSeen(metrics, foreign, _idle_cpus(used), used.calibration)
+
+
+def _idle_cpus(used: SliceUse) -> float:
+    """CPUs that a server took while others had the turn; short rests say nothing."""
+    rest_s, cpu_s = used.rest_s or 0.0, used.rest_cpu_s or 0.0
+    return cpu_s / rest_s if rest_s >= LEAST_REST_S else 0.0

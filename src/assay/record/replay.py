@@ -10,6 +10,8 @@ that its runs do not.
     a block all failed      ends the study: nothing here works
     a run that was void     its case is run again whole, all arms in a new order after the others of
                             the block, three times at most: arms are compared within a case only
+    the last repetition     is judged by its client alone: a machine that never gets quiet is
+                            measured as it is from there on, and the verdicts say so
     a complete block        may decide; decided arms leave the schedule
     an extension            begins with its first run, where a finished study was undecided
 """
@@ -66,6 +68,8 @@ class Replay:
         self._spoiled: dict[str, RunRecord] = {}
         """By case of this attempt that is to be run again, the run that was void."""
         self._spent_s = 0.0
+        self._busy = False
+        """Whether a block was counted that others disturbed."""
 
     def add(self, record: RunRecord) -> None:
         """Take in the next run; AlteredError if it is not the one the plan has here."""
@@ -113,6 +117,11 @@ class Replay:
             if s.case == case
         ]
 
+    @property
+    def as_it_is(self) -> bool:
+        """Whether the machine did not get quiet, for this block or an earlier one."""
+        return self._busy or self._attempt % MAX_ATTEMPTS == MAX_ATTEMPTS - 1
+
     def next_slot(self) -> tuple[int, Slot, bool] | None:
         """The next place in the current block, first those not run, then the failed ones."""
         order = self.order()
@@ -157,6 +166,7 @@ class Replay:
         fixed = self.plan.constants
         kept = [r for r in self._kept if r.status == "ok"]
         cells = {(r.case, r.arm): observation(r, fixed) for r in kept}
+        self._busy = self._busy or any(seen.disturbed for seen in cells.values())
         self.blocks.append(Block(cells, self._spent_s, self._before(kept)))
         self._attempt, self._cases, self._spent_s = 0, None, 0.0
         self._current, self._kept = [], []

@@ -87,7 +87,7 @@ class MeasureSection(StudyTable):
     also: list[str] = []
     counters: list[str] = []
     profile: bool = False
-    design: Literal["auto", "runs", "slices"] = "auto"
+    design: Literal["auto", "slices", "calibrated", "runs"] = "auto"
     slice: Duration | None = None
 
 

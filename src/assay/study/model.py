@@ -9,6 +9,7 @@ from typing import Any, Literal
 from assay.changes import Application, Change, Level
 from assay.core.terms import Direction, Effort
 from assay.plan import Measuring
+from assay.plan.measuring import LEAD_S
 from assay.targets import Launch
 
 DesignKind = Literal[
@@ -132,6 +133,7 @@ class Study:
     interval_s: float = 1.0
     measuring: Measuring | Literal["auto"] = "runs"
     slice_asked_s: float | None = None
+    lead_s: float = LEAD_S
     counters: tuple[str, ...] = ()
     profile: bool = False
     network: Network | None = None

@@ -149,6 +149,7 @@ def make_plan(
         measuring="runs" if study.measuring == "auto" else study.measuring,
         measured_by=measured_by,
         slice_s=study.slice_s,
+        lead_s=study.lead_s,
         network=_network(study),
         statistics=PlannedStatistics(),
     )

@@ -36,8 +36,8 @@ def design_mistakes(study: Study, section: DesignSection) -> Iterator[Mistake]:
         yield from _screen(study)
     if study.design == "scaling":
         yield from _scaling(study)
-    if study.measuring == "slices":
-        yield from _slices(study)
+    if study.measuring in ("slices", "calibrated"):
+        yield from _in_slices(study)
 
 
 def uncounted(name: str, counters: Sequence[str]) -> tuple[str, str] | None:
@@ -66,8 +66,9 @@ def _stray_keys(section: DesignSection) -> Iterator[Mistake]:
             yield ("design", key), message, f"remove {key}, or change kind"
 
 
-def _slices(study: Study) -> Iterator[Mistake]:
-    for place, reason in unshared(study):
+def _in_slices(study: Study) -> Iterator[Mistake]:
+    found = unshared if study.measuring == "slices" else uncalibrated
+    for place, reason in found(study):
         longer = f"give at least {LEAST_ROUNDS * study.slice_s:g} s"
         other = 'write design = "runs" in [measure]'
         yield place, reason.text, longer if reason.code == Code.SHORT_WINDOW else other
@@ -75,17 +76,24 @@ def _slices(study: Study) -> Iterator[Mistake]:
 
 def unshared(study: Study) -> Iterator[tuple[Path, Reason]]:
     """Why the arms of a study cannot take turns: they live at the same time and share the machine,
-    so nothing of it may differ between them, or be counted for one of them."""
+    so nothing of it may differ between them."""
     for place, factor in enumerate(study.factors.values()):
         applied = [level.application for level in factor.levels.values()]
         if any(a.host or a.steer or a.commands for a in applied):
             yield ("factor", place, "change"), Reason.of(Code.MACHINE_CHANGES, factor=factor.name)
-        if factor.change.whole_runs:
-            yield ("factor", place, "change"), Reason.of(Code.WHOLE_RUNS, factor=factor.name)
     if any(case.settings.get("attach") for case in study.cases):
         yield ("measure", "design"), Reason.of(Code.ATTACHED)
     if study.network is not None:
         yield ("network",), Reason.of(Code.NETWORK_SHARED)
+    yield from uncalibrated(study)
+
+
+def uncalibrated(study: Study) -> Iterator[tuple[Path, Reason]]:
+    """Why runs cannot be made of slices, of one arm or of several: something is counted over the
+    whole of a run, or there is too little of it."""
+    for place, factor in enumerate(study.factors.values()):
+        if factor.change.whole_runs:
+            yield ("factor", place, "change"), Reason.of(Code.WHOLE_RUNS, factor=factor.name)
     whole = [name for name in study.counters if GROUPS[name].whole_machine]
     if whole:
         yield ("measure", "counters"), Reason.of(Code.MACHINE_COUNTED, groups=", ".join(whole))

@@ -52,7 +52,8 @@ class Slices:
 
     `board` is a file that the processes of all arms share; `order` is the arm of each slice. Of a
     slice of `slice_s` the first `lead_s` do not count. Who waits for another longer than
-    `patience_s` gives up.
+    `patience_s` gives up. `calibrate_s`: of an arm that is alone, how long its client says between
+    slices how fast the machine is.
     """
 
     board: Path
@@ -61,9 +62,10 @@ class Slices:
     slice_s: float
     lead_s: float = 0.005
     patience_s: float = 60.0
+    calibrate_s: float = 0.0
 
     def request(self, server_pid: int | None) -> dict[str, Any]:
-        """For `assayer`; the tree of `server_pid` is stopped while others have the turn."""
+        """For `assayer`; the tree of `server_pid` is stopped between this arm's slices."""
         return {
             "board": str(self.board),
             "arm": self.arm,
@@ -71,6 +73,7 @@ class Slices:
             "slice_us": round(self.slice_s * 1e6),
             "lead_us": round(self.lead_s * 1e6),
             "freeze_pid": server_pid,
+            "calibrate_us": round(self.calibrate_s * 1e6),
             "patience_s": round(self.patience_s),
         }
 

@@ -15,12 +15,19 @@ import numpy as np
 
 from assay.core.metrics import metric
 from assay.plan import Plan
+from assay.stats.calibration import CalibratedRun, calibrated_levels
 from assay.stats.latency import Saturation
 from assay.stats.rounds import levels_of
 from assay.verdict.rows import SUITE
 
+FOREIGN_CPUS, STOLEN_CPUS = 0.10, 0.05
+"""CPUs' worth of other processes' work and of the hypervisor's: above, a run alone is void."""
+
 UNEVEN_CPUS = 0.5
 """Where others take so many CPUs more in one arm's slice than in another's, the round is void."""
+
+IDLE_CPUS = 0.01
+"""A server that takes more of a CPU while others have the turn voids the rounds on both sides."""
 
 Table = dict[int, dict[str, float]]
 """Block index -> arm -> signed log of a metric; what has no logarithm is missing."""
@@ -36,10 +43,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class SliceSeen:
-    """One slice of a run: its metrics, and the CPUs that others took meanwhile."""
+    """One slice of a run: its metrics, and the CPUs that others took meanwhile.
+
+    `idle_cpus`: CPUs that its own server took in the rest before it. `calibration`: how fast the
+    machine was around it, where arms are alone; else None.
+    """
 
     metrics: Mapping[str, float]
     foreign_cpus: float
+    idle_cpus: float = 0.0
+    calibration: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,8 @@ class Observation:
     saturated  the rate its server could not keep up with, or None
     open_loop  whether requests were sent on a schedule of their own
     machine    what else took CPUs meanwhile: "steal" as a fraction, "foreign_cpu" as CPUs
-    slices     where arms took turns: each turn, the first of one arm next to the first of another
+    slices     where arms took turns: each turn, the first of one arm next to the first of another;
+               where runs were calibrated: each slice of this one
     """
 
     metrics: Mapping[str, float]
@@ -66,6 +80,12 @@ class Observation:
     open_loop: bool = False
     machine: Mapping[str, float] = field(default_factory=dict)
     slices: tuple[SliceSeen, ...] = ()
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others took more of the machine than a run alone should bear."""
+        foreign, stolen = (self.machine.get(name, 0.0) for name in ("foreign_cpu", "steal"))
+        return foreign > FOREIGN_CPUS or stolen > STOLEN_CPUS
 
 
 @dataclass(frozen=True)
@@ -81,10 +101,29 @@ class Block:
 def table(blocks: Sequence[Block], case: str, name: str) -> Table:
     """The table of one case and metric."""
     sign = metric(name).sign
+    rows = _calibrated(blocks, case, name) or [_row(block, case, name) for block in blocks]
     return {
-        index: {arm: sign * value for arm, value in _row(block, case, name).items()}
-        for index, block in enumerate(blocks)
+        index: {arm: sign * value for arm, value in row.items()} for index, row in enumerate(rows)
     }
+
+
+def _calibrated(blocks: Sequence[Block], case: str, name: str) -> list[dict[str, float]]:
+    """Of each block, arm -> log of a metric without what the machine's speed did; empty where runs
+    were not calibrated, or slices do not show the metric."""
+    runs = [
+        {arm: _calibrated_run(seen, name) for arm, seen in _cells(block, case).items()}
+        for block in blocks
+    ]
+    if not any(run.did for row in runs for run in row.values()):
+        return []
+    # A run of which no slice counts is missing from its block.
+    return list(calibrated_levels([{a: r for a, r in row.items() if r.did} for row in runs]))
+
+
+def _calibrated_run(seen: Observation, name: str) -> CalibratedRun:
+    pairs = [(s.metrics.get(name, 0.0), s.calibration or 0.0) for s in seen.slices]
+    counted = [(math.log(did), math.log(speed)) for did, speed in pairs if min(did, speed) > 0]
+    return CalibratedRun([did for did, _ in counted], [speed for _, speed in counted])
 
 
 def _row(block: Block, case: str, name: str) -> dict[str, float]:
@@ -115,10 +154,19 @@ def _values(cells: Mapping[str, Observation], name: str) -> dict[str, float]:
 
 def _rounds(cells: Mapping[str, Observation], name: str) -> list[list[float]]:
     """The rounds of slices that count, as logs by arm; none where arms did not take turns."""
-    logs = [
-        _round(slices, name) for slices in zip(*(s.slices for s in cells.values()), strict=True)
-    ]
+    slices = [seen.slices for seen in cells.values()]
+    if any(s.calibration is not None for own in slices for s in own):
+        return []
+    rounds = list(zip(*slices, strict=True))
+    void = worked_idle(rounds)
+    logs = [_round(each, name) for index, each in enumerate(rounds) if index not in void]
     return [found for found in logs if found is not None]
+
+
+def worked_idle(rounds: Sequence[Sequence[SliceSeen]]) -> set[int]:
+    """Rounds in which, or just before or after which, a server worked in others' turns."""
+    late = [i for i, each in enumerate(rounds) if max(s.idle_cpus for s in each) > IDLE_CPUS]
+    return {index for i in late for index in (i - 1, i)}
 
 
 def _round(slices: Sequence[SliceSeen], name: str) -> list[float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Collection, Mapping, Sequence
 
 from assay.plan import CONTROLS, Plan
@@ -49,7 +50,19 @@ def study_warnings(
         found += _together({name: check(name, series, fixed) for name, series in numbers.items()})
     if fixed.checks > 2:
         found += two_groups(plan, blocks)
-    return found + _closed_loop(plan, blocks)
+    return found + _busy_machine(plan, blocks) + _closed_loop(plan, blocks)
+
+
+def _busy_machine(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
+    """Runs that others disturbed and that count all the same; arms that take turns share it."""
+    if plan.measuring == "slices":
+        return []
+    seen = [run for block in blocks for run in block.cells.values()]
+    took = [sum(run.machine.values()) for run in seen if run.disturbed]
+    if not took:
+        return []
+    middle = statistics.median(took)
+    return [Reason.of(Code.BUSY_MACHINE, runs=len(took), of=len(seen), cpus=middle)]
 
 
 def carried_between(plan: Plan, blocks: Sequence[Block], case: str) -> Reason | None:

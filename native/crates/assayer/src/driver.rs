@@ -160,6 +160,8 @@ pub struct WorkerReport {
     pub operations: u64,
 }
 
+const NS_PER_MS: u64 = 1_000_000;
+
 /// Recordings made beforehand, so that intervals do not start with page faults.
 const SPARES: usize = 4;
 
@@ -176,6 +178,8 @@ struct Worker<'a> {
     opening: Option<(Counts, f64)>,
     /// Whether what is recorded now is part of the window.
     counts_interval: bool,
+    /// When the slice began, of which the first moments do not count.
+    opened: Option<u64>,
 }
 
 /// Drives a unit from now until the end of the window, or until `stop`.
@@ -238,6 +242,7 @@ impl<'a> Worker<'a> {
             operations: 0,
             opening: None,
             counts_interval: true,
+            opened: None,
         }
     }
 
@@ -315,6 +320,7 @@ impl<'a> Worker<'a> {
         self.window = Window { start: span.start, end: span.end, interval: u64::MAX };
         self.interval_end = span.end;
         self.counts_interval = span.index.is_some();
+        self.opened = Some(span.opened);
         self.interval = span.index.unwrap_or_default();
     }
 
@@ -322,6 +328,12 @@ impl<'a> Worker<'a> {
     #[inline]
     fn place(&mut self, done: &Done, last: u64) -> bool {
         if done.end_ticks < self.window.start {
+            if self.counts_interval
+                && let Some(opened) = self.opened
+            {
+                let ns = self.clock.ns_between(opened, done.end_ticks);
+                self.recording.count_early((ns / NS_PER_MS) as usize, done.operations);
+            }
             return done.end_ticks >= self.window.end;
         }
         if self.reach(done.end_ticks) {

@@ -4,7 +4,7 @@ use assay_primitives::Clock;
 use assay_sampler::{CpuTimes, KernelThreads, ProcessTree, process};
 
 /// What this process used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct OwnUsage {
     /// CPU seconds.
     pub cpu_s: f64,
@@ -12,6 +12,17 @@ pub struct OwnUsage {
     pub voluntary_switches: u64,
     /// Times that a thread was made to.
     pub involuntary_switches: u64,
+}
+
+impl OwnUsage {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            cpu_s: self.cpu_s + other.cpu_s,
+            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+        }
+    }
 }
 
 /// The host at one moment.
@@ -23,6 +34,8 @@ pub struct Sample {
     /// Every CPU.
     pub times: CpuTimes,
     own_cpu_s: f64,
+    /// CPU seconds of the threads of this process that only write and wait.
+    clerks_cpu_s: f64,
     own_switches: (u64, u64),
     wall_clock_offset_ns: i128,
     /// When it was taken.
@@ -38,6 +51,7 @@ impl Sample {
             kernel: KernelThreads::read(),
             times: CpuTimes::read(),
             own_cpu_s: process::process_cpu_s(),
+            clerks_cpu_s: process::thread_cpu_s() + process::first_thread_cpu_s(),
             own_switches: process::context_switches(),
             wall_clock_offset_ns: process::wall_clock_offset_ns(),
             ticks: clock.ticks(),
@@ -66,6 +80,13 @@ impl Sample {
     /// CPU seconds of the server; none where it is not watched.
     pub fn server_s_since(&self, earlier: &Self) -> Option<f64> {
         Some(self.server.as_ref()?.cpu_s_since(earlier.server.as_ref()?))
+    }
+
+    /// CPU seconds of what is measured while it should rest: of the server, or where it is in this
+    /// process, of all threads but those that write and wait. Both samples are of one thread.
+    pub fn idle_cpu_s_since(&self, earlier: &Self) -> f64 {
+        let own = |sample: &Self| sample.own_cpu_s - sample.clerks_cpu_s;
+        self.server_s_since(earlier).unwrap_or_else(|| (own(self) - own(earlier)).max(0.0))
     }
 
     /// How far the wall clock moved against the monotonic one.

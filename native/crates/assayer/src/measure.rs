@@ -69,6 +69,10 @@ impl Slices {
             format!("slices.slice_us is {}: must be at least 1000", self.slice_us)
         } else if self.lead_us >= self.slice_us {
             format!("slices.lead_us is {}: must be below slice_us", self.lead_us)
+        } else if self.calibrate_us > 0 && arms > 1 {
+            "slices.calibrate_us is for an arm that is alone".to_owned()
+        } else if self.calibrate_us > TIME_MS_MAX {
+            format!("slices.calibrate_us is {}: must be at most {TIME_MS_MAX}", self.calibrate_us)
         } else {
             return Ok(());
         };
@@ -402,6 +406,7 @@ impl<'a> Collector<'a> {
             self.total.add(&recording)?;
             let clock = &self.measurement.clock;
             let ms = |from: u64, to: u64| clock.ns_between(from, to) as f64 / NS_PER_MS as f64;
+            let last = index.checked_sub(1).map(|last| &over[last]);
             let message = Interval {
                 index,
                 start_ms: ms(over[0].start, slice.start),
@@ -409,7 +414,7 @@ impl<'a> Collector<'a> {
                 operations: recording.operations(),
                 errors: recording.errors,
                 histogram: &encode(&recording.all()?)?,
-                slice: Some(slice.used(index.checked_sub(1).map(|last| &over[last]), clock)),
+                slice: Some(slice.used(last, recording.early, clock)),
             };
             output.write("interval", &message)?;
         }
@@ -462,7 +467,8 @@ impl<'a> Collector<'a> {
         };
         let servers = opening.server.as_ref().zip(closing.server.as_ref());
         self.server = servers.map(|(then, now)| now.since(then));
-        let own = closing.own_since(opening);
+        let own = over.iter().map(|it| it.after.own_since(&it.before));
+        let own = own.fold(OwnUsage::default(), OwnUsage::plus);
         Ok(self.measured(is_complete, window_s, health, cpus, own))
     }
 
@@ -537,12 +543,16 @@ impl Spent {
 
 impl Slice {
     /// What it cost the host, and what the server did since this arm's slice before.
-    fn used(&self, last: Option<&Self>, clock: &Clock) -> SliceUse {
+    fn used(&self, last: Option<&Self>, early: Vec<u64>, clock: &Clock) -> SliceUse {
         let spent = Spent::between(&self.before, &self.after, clock);
+        let rest = last.map(|last| (&last.after, &self.before));
         SliceUse {
             turn: self.turn,
+            early,
             server_cpu_s: self.after.server_s_since(&self.before),
-            rest_cpu_s: last.and_then(|last| self.before.server_s_since(&last.after)),
+            rest_s: rest.map(|(then, now)| clock.ns_between(then.ticks, now.ticks) as f64 / 1e9),
+            rest_cpu_s: rest.map(|(then, now)| now.idle_cpu_s_since(then)),
+            calibration: self.calibration,
             foreign_cpu_s: spent.foreign_s,
             steal_s: spent.steal_s,
             drain_ms: clock.ns_between(self.end, self.after.ticks) as f64 / NS_PER_MS as f64,

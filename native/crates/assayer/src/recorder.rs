@@ -38,6 +38,8 @@ pub struct Recording {
     pub by_kind: Vec<Latencies>,
     /// Operations that failed; they are part of the histograms too.
     pub errors: u64,
+    /// Operations that ended in each millisecond of a slice's lead, and are in no histogram.
+    pub early: Vec<u64>,
     /// What is known of operations that are sent to a server.
     pub sends: Option<Box<Sends>>,
 }
@@ -61,7 +63,8 @@ impl Sends {
 impl Recording {
     /// Nothing yet.
     pub fn new(kinds: usize) -> Self {
-        Self { by_kind: (0..kinds).map(|_| empty()).collect(), errors: 0, sends: None }
+        let by_kind = (0..kinds).map(|_| empty()).collect();
+        Self { by_kind, errors: 0, early: Vec::new(), sends: None }
     }
 
     /// Records the sending of operations: what the server took, and how late they were if the
@@ -85,6 +88,13 @@ impl Recording {
         }
     }
 
+    /// Counts operations that ended so many milliseconds after a slice began.
+    #[inline]
+    pub fn count_early(&mut self, millisecond: usize, operations: u64) {
+        self.early.resize(self.early.len().max(millisecond + 1), 0);
+        self.early[millisecond] += operations;
+    }
+
     /// Records operations that took `ns` each.
     #[inline]
     pub fn record(&mut self, kind: usize, ns: u64, operations: u64, is_error: bool) {
@@ -98,6 +108,9 @@ impl Recording {
             own.add(others).map_err(|error| anyhow!("adding histograms: {error}"))?;
         }
         self.errors += other.errors;
+        for (millisecond, operations) in other.early.iter().enumerate() {
+            self.count_early(millisecond, *operations);
+        }
         if let Some(others) = &other.sends {
             let own = self.sends.get_or_insert_with(Sends::new);
             own.refused.resize(own.refused.len().max(others.refused.len()), 0);

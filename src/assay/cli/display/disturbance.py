@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from assay.bench.guard import FOREIGN_CPUS
 from assay.bench.machine_noise import kept
 from assay.host import busy_cpus
 from assay.report.terminal.machine_noise import advice
+from assay.verdict.observations import FOREIGN_CPUS
 
 SAMPLE_S = 0.5
 
@@ -27,7 +27,7 @@ def say_disturbance(console: Console, busy: Callable[[float], float] = busy_cpus
     if found > FOREIGN_CPUS:
         console.print(
             f"this machine is disturbed: other work takes {found:.1f} CPUs; arms that take turns "
-            "share that, and decide later; a run of any other study is void, and made again on a "
-            "quieter machine",
+            "share that, and decide later; other runs are made again when it is quieter, and "
+            "count as they are if it never is",
             style="yellow",
         )

@@ -71,20 +71,26 @@
 //!
 //! Every verb that measures takes `slices` (`engine`, `micro`, `load`, `store`): arms live side by
 //! side, a process each, and take turns. `{"board": PATH, "arm": 0, "order": [0, 1, 1, 0],
-//! "slice_us": 100000, "lead_us": 5000, "freeze_pid": null, "patience_s": 60}`:
+//! "slice_us": 100000, "lead_us": 5000, "freeze_pid": null, "calibrate_us": 0, "patience_s": 60}`:
 //!
 //! * `board`: a file of 4096 zero bytes that the processes share. `arm`: which one this is; `order`:
 //!   the arm of each slice, the same for all. Each warms up for `warmup_ms`, all at once; then who
 //!   has the turn works for `slice_us`, of which the first `lead_us` do not count, waits for the
 //!   answers that are due, and hands the turn over. `window_ms` and `interval_ms` say nothing.
-//! * `freeze_pid`: the first process of the server. Its tree is stopped (SIGSTOP) while others have
-//!   the turn, and goes on when this process ends.
-//! * Each slice is an `interval`, with `"slice": {"turn", "server_cpu_s", "rest_cpu_s",
-//!   "foreign_cpu_s", "steal_s", "drain_ms"}`: its place in `order`; CPU seconds of the server in it,
-//!   and since this arm's slice before (null where no server is watched, or there is none before); of
-//!   processes that are not the run's; stolen ones; and how long answers were waited for. `window_s`
-//!   is the sum of the slices, `health` and `cpus` are over the slices. An arm that ends early, or
-//!   does not come within `patience_s`, is "missing" to the others.
+//! * `freeze_pid`: the first process of the server. Its tree is stopped while others have the turn (a
+//!   cgroup of version 2 is frozen; where that may not be had, SIGSTOP), and goes on when this process
+//!   ends.
+//! * `calibrate_us`: before the first slice and after each, a thread on every CPU hashes the same bytes
+//!   for so long, with the server stopped and no request under way. It is for an arm that is alone.
+//! * Each slice is an `interval`, with `"slice": {"turn", "early", "server_cpu_s", "rest_s",
+//!   "rest_cpu_s", "calibration", "foreign_cpu_s", "steal_s", "drain_ms"}`: its place in `order`;
+//!   operations that ended in each millisecond of `lead_us`; CPU seconds of the server in the slice
+//!   (null where none is watched); the seconds since this arm's slice before, and the CPU seconds that
+//!   the server took in them, or this process without the threads that write and wait (null for the
+//!   first); buffers hashed in a microsecond, the geometric mean of before and after (null without);
+//!   CPU seconds of processes that are not the run's; stolen ones; and how long answers were waited
+//!   for. `window_s` is the sum of the slices, `health` and `cpus` are over the slices. An arm that
+//!   ends early, or does not come within `patience_s`, is "missing" to the others.
 //!
 //! With `cc` other than `row-lock`, and under `tpcc` and `trade-desk`, transactions run:
 //!

@@ -74,6 +74,9 @@ pub struct Slices {
     /// The first process of the server, to be stopped while others have the turn.
     #[serde(default)]
     pub freeze_pid: Option<u32>,
+    /// How long a loop of this process says between slices how fast the machine is; 0: there is none.
+    #[serde(default)]
+    pub calibrate_us: u64,
     /// How long to wait for others, and for answers to requests of a slice.
     #[serde(default = "default_slices_patience_s")]
     pub patience_s: u64,

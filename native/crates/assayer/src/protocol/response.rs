@@ -173,11 +173,14 @@ pub struct Interval<'a> {
 }
 
 /// What the host spent on a slice.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Serialize)]
 pub struct SliceUse {
     pub turn: usize,
+    pub early: Vec<u64>,
     pub server_cpu_s: Option<f64>,
+    pub rest_s: Option<f64>,
     pub rest_cpu_s: Option<f64>,
+    pub calibration: Option<f64>,
     pub foreign_cpu_s: f64,
     pub steal_s: f64,
     pub drain_ms: f64,

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use assay_primitives::Clock;
 
 use super::board::{Board, Waited};
+use super::calibration::Calibration;
 use super::freezer::Freezer;
 use super::spans::{Span, Spans};
 use crate::failure::Failure;
@@ -27,6 +28,8 @@ pub struct Slice {
     pub before: Sample,
     /// The host after the last answer.
     pub after: Sample,
+    /// How fast the machine was before and after, where that was asked for.
+    pub calibration: Option<f64>,
 }
 
 /// What one arm's turns need.
@@ -79,10 +82,13 @@ impl<'a> Conductor<'a> {
     fn take_turns(&self, sample: impl Fn() -> Sample) -> Result<Ended, Failure> {
         let patience = Duration::from_secs(self.asked.patience_s);
         let mut freezer = Freezer::new(self.asked.freeze_pid);
+        let calibrated = Duration::from_micros(self.asked.calibrate_us);
+        let calibration = Calibration::new(self.clock, calibrated);
+        let speed = || calibration.as_ref().map(Calibration::speed);
         let ticks = |us: u64| self.clock.ticks_of_ns(us * NS_PER_US);
         self.rest(patience)?;
         let end = self.clock.ticks() + ticks(self.warmup.as_micros() as u64);
-        self.spans.open(Span { index: None, start: u64::MAX, end });
+        self.spans.open(Span { index: None, opened: end, start: u64::MAX, end });
         self.rest(self.warmup + patience)?;
         freezer.freeze();
         self.board.arrive();
@@ -90,6 +96,7 @@ impl<'a> Conductor<'a> {
             return Ok(Ended::Stopped);
         }
         let turns = self.asked.order.iter().enumerate().filter(|(_, arm)| **arm == self.asked.arm);
+        let mut speed_before = speed();
         for (index, (turn, _)) in turns.enumerate() {
             if !self.came(self.board.wait_for_turn(turn as u32, patience))? {
                 return Ok(Ended::Stopped);
@@ -98,12 +105,15 @@ impl<'a> Conductor<'a> {
             let before = sample();
             let now = self.clock.ticks();
             let (start, end) = (now + ticks(self.asked.lead_us), now + ticks(self.asked.slice_us));
-            self.spans.open(Span { index: Some(index), start, end });
+            self.spans.open(Span { index: Some(index), opened: now, start, end });
             self.rest(Duration::from_micros(self.asked.slice_us) + patience)?;
             let after = sample();
-            let slice = Slice { turn, start, end, before, after };
-            self.over.lock().unwrap_or_else(PoisonError::into_inner).push(slice);
             freezer.freeze();
+            let speed_after = speed();
+            let calibration = speed_before.zip(speed_after).map(|(one, two)| (one * two).sqrt());
+            speed_before = speed_after;
+            let slice = Slice { turn, start, end, before, after, calibration };
+            self.over.lock().unwrap_or_else(PoisonError::into_inner).push(slice);
             self.board.pass(turn as u32);
         }
         // The server stays stopped while others still have turns.

@@ -1,8 +1,11 @@
-//! Stops the processes of a server while others have the turn.
+//! Stops the processes of a server while others have the turn: by its cgroup where one of its own may
+//! be had, else by a signal to each.
 
 use std::collections::BTreeSet;
 
 use assay_sampler::ProcessTree;
+
+use super::group::Group;
 
 /// Looks for processes that began while others were stopped, at most.
 const LOOKS: usize = 10;
@@ -10,18 +13,29 @@ const LOOKS: usize = 10;
 /// A server that can be stopped and let go on. Dropped, it goes on.
 pub struct Freezer {
     server: Option<u32>,
+    group: Option<Group>,
     stopped: BTreeSet<u32>,
 }
 
 impl Freezer {
     /// Of the tree of a server's first process; of none, it does nothing.
     pub fn new(server: Option<u32>) -> Self {
-        Self { server, stopped: BTreeSet::new() }
+        Self { server, group: server.and_then(Group::of), stopped: BTreeSet::new() }
     }
 
-    /// Stops every process of the tree: parents first, again until no new one is found.
+    /// Stops every process of the tree.
     pub fn freeze(&mut self) {
         let Some(server) = self.server else { return };
+        if self.group.as_ref().is_some_and(Group::freeze) {
+            return;
+        }
+        // Dropped, a group that does not stop lets its processes go on.
+        self.group = None;
+        self.signal_all(server);
+    }
+
+    /// Parents first, again until no new one is found.
+    fn signal_all(&mut self, server: u32) {
         for _ in 0..LOOKS {
             let Some(tree) = ProcessTree::read(server) else { return };
             let new: Vec<u32> = tree.pids().filter(|pid| !self.stopped.contains(pid)).collect();
@@ -37,6 +51,9 @@ impl Freezer {
 
     /// Lets all that were stopped go on.
     pub fn thaw(&mut self) {
+        if let Some(group) = &self.group {
+            group.thaw();
+        }
         for pid in std::mem::take(&mut self.stopped) {
             signal(pid, libc::SIGCONT);
         }
@@ -72,8 +89,8 @@ mod spawning {
         })
     }
 
-    #[test]
-    fn a_tree_is_stopped_and_goes_on() {
+    /// A shell and its child, which have started.
+    fn family() -> (std::process::Child, Vec<u32>) {
         let shell = ["-c", "sleep 60 & echo; wait"];
         let mut child = std::process::Command::new("sh")
             .args(shell)
@@ -83,12 +100,42 @@ mod spawning {
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         let pids: Vec<u32> = ProcessTree::read(child.id()).unwrap().pids().collect();
         assert_eq!(pids.len(), 2);
-        let mut freezer = Freezer::new(Some(child.id()));
+        (child, pids)
+    }
+
+    fn end(mut child: std::process::Child, pids: &[u32]) {
+        pids.iter().for_each(|pid| signal(*pid, libc::SIGKILL));
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_tree_is_stopped_and_goes_on() {
+        let (child, pids) = family();
+        let server = Some(child.id());
+        let mut freezer = Freezer { server, group: None, stopped: BTreeSet::new() };
         freezer.freeze();
         assert!(pids.iter().all(|pid| becomes(*pid, |state| state == 'T')));
         drop(freezer);
         assert!(pids.iter().all(|pid| becomes(*pid, |state| state != 'T')));
-        pids.into_iter().for_each(|pid| signal(pid, libc::SIGKILL));
-        child.wait().unwrap();
+        end(child, &pids);
+    }
+
+    fn cgroup(pid: u32) -> String {
+        std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap()
+    }
+
+    #[test]
+    fn a_group_stops_a_tree_as_one_and_gives_it_back() {
+        let (child, pids) = family();
+        let before = cgroup(child.id());
+        // Where no group may be had, signals do it: the test above.
+        if let Some(group) = Group::of(child.id()) {
+            assert!(pids.iter().all(|pid| cgroup(*pid).contains("assay-")));
+            assert!(group.freeze());
+            group.thaw();
+            drop(group);
+            assert!(pids.iter().all(|pid| cgroup(*pid) == before));
+        }
+        end(child, &pids);
     }
 }

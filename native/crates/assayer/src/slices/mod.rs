@@ -8,8 +8,10 @@
 //! in which caches and queues fill again, are not counted.
 
 mod board;
+mod calibration;
 mod conductor;
 mod freezer;
+mod group;
 mod spans;
 
 pub use conductor::{Conductor, Slice};

@@ -8,6 +8,8 @@ use std::time::Duration;
 pub struct Span {
     /// Its number among those that count; none for the warm-up.
     pub index: Option<usize>,
+    /// When it began.
+    pub opened: u64,
     /// From when on operations count.
     pub start: u64,
     /// When it ends.
@@ -104,7 +106,7 @@ mod tests {
             });
             for index in [None, Some(0), Some(1)] {
                 assert!(spans.wait_for_rest(LONG));
-                spans.open(Span { index, start: 0, end: 0 });
+                spans.open(Span { index, opened: 0, start: 0, end: 0 });
             }
             assert!(spans.wait_for_rest(LONG));
             spans.finish();

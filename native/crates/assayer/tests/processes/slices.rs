@@ -65,6 +65,42 @@ fn each_arm_measures_in_its_own_slices_and_they_do_not_overlap() {
 }
 
 #[test]
+fn what_ends_in_the_lead_is_counted_by_milliseconds_and_rests_are_timed() {
+    let board = Board::new("lead");
+    let outcome = finish(start("micro", &request(&board, 0, &[0, 0, 0])));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.text);
+    let slices: Vec<&Value> = intervals(&outcome).iter().map(|it| &it["slice"]).collect();
+    for slice in &slices {
+        let early = slice["early"].as_array().unwrap();
+        assert!((1..=3).contains(&early.len()), "the lead has 3 ms: {slice}");
+        assert!(early.iter().map(|count| count.as_u64().unwrap()).sum::<u64>() > 0);
+        assert!(slice["calibration"].is_null());
+    }
+    assert!(slices[0]["rest_s"].is_null() && slices[0]["rest_cpu_s"].is_null());
+    for slice in &slices[1..] {
+        let (rest_s, cpu_s) = (&slice["rest_s"], &slice["rest_cpu_s"]);
+        assert!(rest_s.as_f64().unwrap() > 0.0 && cpu_s.as_f64().unwrap() >= 0.0, "{slice}");
+    }
+}
+
+#[test]
+fn an_arm_that_is_alone_has_a_calibration_between_its_slices() {
+    let board = Board::new("calibrated");
+    let mut alone = request(&board, 0, &[0, 0, 0]);
+    alone["slices"]["calibrate_us"] = json!(5000);
+    let outcome = finish(start("micro", &alone));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.text);
+    for interval in intervals(&outcome) {
+        assert!(interval["slice"]["calibration"].as_f64().unwrap() > 0.0, "{interval}");
+    }
+    let second = &intervals(&outcome)[1]["slice"];
+    assert!(second["rest_s"].as_f64().unwrap() >= 0.005, "the loop lies between: {second}");
+    alone["slices"]["order"] = json!([0, 1]);
+    let refused = finish(start("micro", &alone));
+    assert!(refused.text.contains("slices.calibrate_us"), "{}", refused.text);
+}
+
+#[test]
 fn an_arm_that_never_comes_is_waited_for_in_vain_and_said() {
     let board = Board::new("absent");
     let mut alone = request(&board, 0, &[0, 1]);

@@ -208,8 +208,11 @@ pub struct Interval {
 #[serde(deny_unknown_fields)]
 pub struct SliceUse {
     turn: u64,
+    early: Vec<u64>,
     server_cpu_s: Option<f64>,
+    rest_s: Option<f64>,
     rest_cpu_s: Option<f64>,
+    calibration: Option<f64>,
     foreign_cpu_s: f64,
     steal_s: f64,
     drain_ms: f64,
