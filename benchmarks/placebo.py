@@ -5,7 +5,7 @@ level of 5 % one study in twenty errs, so of ten studies one false verdict is no
 are: what is printed is what came out, and no goal.
 
     python benchmarks/placebo.py [--quick] [--json] [--seconds N] [--only NAME ...]
-                                 [--series N] [--design auto|slices|runs] [--keep FOLDER]
+                                 [--series N] [--design auto|slices|calibrated|runs] [--keep FOLDER]
 
 The bundles are kept, so that a false verdict can be examined.
 """
@@ -181,7 +181,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--seconds", type=float, default=120, help="budget of a study")
     parser.add_argument("--series", type=int, default=1, help="how often each study is made")
-    parser.add_argument("--design", choices=("auto", "slices", "runs"), default="auto")
+    ways = ("auto", "slices", "calibrated", "runs")
+    parser.add_argument("--design", choices=ways, default="auto")
     parser.add_argument("--keep", type=Path, default=Path("bundles/placebo"), metavar="FOLDER")
     parser.add_argument("--only", nargs="+", choices=names, default=names, help="studies")
     options = parser.parse_args(arguments)

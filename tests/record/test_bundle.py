@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.errors import AlteredError, BundleError
+from assay.core.errors import AlteredError, AssayError, BundleError
 from assay.record import Bundle, RunRecord, differences
 from assay.record.observations import observation
 from assay.stats.constants import STANDARD
@@ -36,6 +36,18 @@ def test_an_edited_number_is_found_and_its_run_named(finished: Bundle, number: i
     changed[number] = json.dumps(run)
     rewrite(finished, changed)
     with pytest.raises(AlteredError, match=rf"run {run['run']} \(.*was altered"):
+        differences(finished)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_a_number_that_is_none_is_refused_and_its_line_named(finished: Bundle, number: str) -> None:
+    """Python's JSON would read it, and every comparison with it be false."""
+    changed = lines(finished)
+    run = json.loads(changed[3])
+    written = json.dumps(run["metrics"]["throughput"])
+    changed[3] = changed[3].replace(written, number, 1)
+    rewrite(finished, changed)
+    with pytest.raises(AssayError, match="line 4"):
         differences(finished)
 
 

@@ -14,7 +14,7 @@ class Message(BaseModel):
     """The base of every message's data: unknown fields are an error."""
 
     # A type is built when the first message of it comes: most commands read a few of them.
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
 
 class Memory(Message):

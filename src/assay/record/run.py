@@ -14,7 +14,7 @@ Status = Literal["ok", "void", "failed"]
 class Recorded(BaseModel):
     """The base of what is recorded: unknown fields are an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class WitnessRecord(Recorded):
