@@ -190,7 +190,7 @@ class FakeServer:
                     length_ms=1000 * length_s,
                     operations=int(speed * length_s),
                     errors=0,
-                    histogram=histogram(2e9 / throughput),
+                    histogram="",
                     slice=SliceUse(
                         turn=turn,
                         early=[int(speed / 1000) * is_warm for is_warm in warm],

@@ -67,7 +67,7 @@ class SliceUse(Message):
 class WindowInterval(Message):
     """One stretch of the window; `histogram` is HdrHistogram V2, deflated, base64, in ns.
 
-    `slice`: where arms take turns, this stretch is a slice.
+    `slice`: where runs are made of slices, this stretch is one; it has no histogram of its own.
     """
 
     index: int

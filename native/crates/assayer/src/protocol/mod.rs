@@ -82,15 +82,16 @@
 //!   ends.
 //! * `calibrate_us`: before the first slice and after each, a thread on every CPU hashes the same bytes
 //!   for so long, with the server stopped and no request under way. It is for an arm that is alone.
-//! * Each slice is an `interval`, with `"slice": {"turn", "early", "server_cpu_s", "rest_s",
-//!   "rest_cpu_s", "calibration", "foreign_cpu_s", "steal_s", "drain_ms"}`: its place in `order`;
-//!   operations that ended in each millisecond of `lead_us`; CPU seconds of the server in the slice
-//!   (null where none is watched); the seconds since this arm's slice before, and the CPU seconds that
-//!   the server took in them, or this process without the threads that write and wait (null for the
-//!   first); buffers hashed in a microsecond, the geometric mean of before and after (null without);
-//!   CPU seconds of processes that are not the run's; stolen ones; and how long answers were waited
-//!   for. `window_s` is the sum of the slices, `health` and `cpus` are over the slices. An arm that
-//!   ends early, or does not come within `patience_s`, is "missing" to the others.
+//! * Each slice is an `interval` with an empty `histogram`, and with `"slice": {"turn", "early",
+//!   "server_cpu_s", "rest_s", "rest_cpu_s", "calibration", "foreign_cpu_s", "steal_s",
+//!   "drain_ms"}`: its place in `order`; operations that ended in each millisecond of `lead_us`; CPU
+//!   seconds of the server in the slice (null where none is watched); the seconds since this arm's
+//!   slice before, and the CPU seconds that the server took in them, or this process without the
+//!   threads that write and wait (null for the first); buffers hashed in a microsecond, the
+//!   geometric mean of before and after (null without); CPU seconds of processes that are not the
+//!   run's; stolen ones; and how long answers were waited for. `window_s` is the sum of the slices,
+//!   `health` and `cpus` are over the slices. An arm that ends early, or does not come within
+//!   `patience_s`, is "missing" to the others.
 //!
 //! With `cc` other than `row-lock`, and under `tpcc` and `trade-desk`, transactions run:
 //!
