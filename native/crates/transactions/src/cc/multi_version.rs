@@ -216,8 +216,16 @@ impl MultiVersion {
     }
 
     /// Takes a deleted row out of the index, unless it was put back. False if that is not decided.
+    ///
+    /// Since the deletion the row may have left the index by somebody else's hand, and its memory be
+    /// another row's or an old version's. Only a reference that the index still gives is a row of
+    /// this key, and stays one until this worker begins its next transaction (see `epochs`).
     fn unlink(core: &mut Core<'_>, tid: u64, tombstone: Tombstone) -> bool {
         let Tombstone { table, key, reference } = tombstone;
+        let index = &core.base.tables[table].index;
+        if index.find(key, &mut core.caller, &mut core.ignored) != Some(reference) {
+            return true;
+        }
         let Ok(row) = core.locate(reference) else { return true };
         let header = tid::header(tid) | ABSENT;
         let (taken, failed) = (Ordering::AcqRel, Ordering::Relaxed);

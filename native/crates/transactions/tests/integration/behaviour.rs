@@ -98,6 +98,43 @@ fn keys_that_come_and_go_reuse_memory() {
     }
 }
 
+/// A deleted row is taken out of the index by who deleted it, some time later. By then others may have
+/// put the row back, deleted it again and reused its memory for an old version of another row that
+/// the same transaction deleted: what lies there has the header that the late one looks for.
+#[test]
+fn a_late_collector_leaves_rows_alone_that_others_put_back() {
+    const FIRST: u64 = 256;
+    const KEYS: u64 = 1600;
+    for index in [IndexKind::Optimistic, IndexKind::Latched, IndexKind::Hash] {
+        let database = database::<MultiVersion>(index, KEYS);
+        let (mut late, mut other) = (database.worker(), database.worker());
+        let (first, second) = (0..FIRST, FIRST..KEYS);
+        late.transact(|tables| (0..KEYS).try_for_each(|key| tables.delete(TABLE, key))).unwrap();
+        late.rest();
+        for key in first.clone() {
+            other.transact(|tables| tables.insert(TABLE, key, &row(1))).unwrap();
+            other.transact(|tables| tables.delete(TABLE, key)).unwrap();
+        }
+        for _ in 0..FIRST {
+            other.read_only(|_| Ok(())).unwrap();
+        }
+        // Holds the old versions that come now.
+        let mut reader = database.worker();
+        reader.read_only(|_| Ok(())).unwrap();
+        for key in second.chain(first.clone()) {
+            other.transact(|tables| tables.insert(TABLE, key, &row(key))).unwrap();
+        }
+        for _ in 0..FIRST {
+            late.read_only(|_| Ok(())).unwrap();
+        }
+        for key in 0..KEYS {
+            let mut seen = row(0);
+            let is_there = reader.read_only(|tables| tables.read(TABLE, key, &mut seen)).unwrap();
+            assert!(is_there && seen == row(key), "key {key} over {}", index.name());
+        }
+    }
+}
+
 fn failures<C: ConcurrencyControl>() {
     let database = database::<C>(IndexKind::Hash, 3);
     let mut worker = database.worker();
