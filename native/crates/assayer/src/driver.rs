@@ -341,7 +341,8 @@ impl<'a> Worker<'a> {
         }
         let since = done.since.unwrap_or(last);
         // Operations of a pipeline were all waited for as long as the last.
-        let shared = if done.sent.is_some() { 1 } else { done.operations };
+        // A batch may hold nothing but an extra that is not counted.
+        let shared = if done.sent.is_some() { 1 } else { done.operations.max(1) };
         let ns = self.clock.ns_between(since, done.end_ticks) / shared;
         // An extra takes every step that an operation takes, and counts zero times: of n + 1
         // operations one is missing, and nothing else differs, not even a branch.
@@ -392,5 +393,50 @@ impl<'a> Worker<'a> {
             counts: now.since(&opening),
             operations: self.operations,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ends a batch of so many operations at each call.
+    struct Batches(Clock, u64);
+
+    impl Unit for Batches {
+        fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+            done.push(Done {
+                since: None,
+                end_ticks: self.0.ticks(),
+                kind: 0,
+                operations: self.1,
+                is_error: false,
+                is_extra: false,
+                sent: None,
+            });
+            Ok(())
+        }
+
+        fn counts(&self) -> Counts {
+            Counts::default()
+        }
+    }
+
+    #[test]
+    fn a_batch_in_which_nothing_counts_is_no_division_by_zero() {
+        let clock = Clock::calibrated();
+        let now = clock.ticks();
+        let window = Window { start: now, end: now + clock.ticks_of_ns(1_000_000), interval: now };
+        let (sender, receiver) = std::sync::mpsc::channel();
+        work(&mut Batches(clock, 0), 1, clock, window, &AtomicBool::new(false), 0, &sender);
+        drop(sender);
+        let counted: Vec<u64> = receiver
+            .iter()
+            .filter_map(|message| match message {
+                Message::Finished(_, report) => Some(report.operations),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(counted, [0]);
     }
 }

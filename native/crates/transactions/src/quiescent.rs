@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use assay_index::{Caller, Index, NodeSet};
 use assay_workload::tables::{AbortCause, Direction, TableId, Tables};
 
-use crate::base::Base;
+use crate::base::{Base, Table};
 use crate::cc::Protocol;
 use crate::error::Failure;
 use crate::limbo::Limbo;
@@ -63,7 +63,9 @@ impl<C: Protocol> Tables for Quiescent<'_, C> {
     }
 
     fn read(&mut self, table: TableId, key: u64, row: &mut [u8]) -> Result<bool, Failure> {
-        let index = &self.base.tables[usize::from(table.0)].index;
+        let Table { schema, index, .. } = &self.base.tables[usize::from(table.0)];
+        // A longer one would be filled from beyond the row.
+        assert_eq!(row.len(), schema.row_bytes, "row size of table {}", schema.name);
         let Some(reference) = index.find(key, &mut self.caller, &mut self.nodes) else {
             return Ok(false);
         };

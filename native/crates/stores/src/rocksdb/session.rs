@@ -25,9 +25,18 @@ impl Pinned<'_> {
         // SAFETY: the slice is alive as long as this, and so are its bytes.
         unsafe {
             let bytes = (self.rocks.api.rocksdb_pinnableslice_value)(self.slice, &raw mut length);
-            if bytes.is_null() { &[] } else { std::slice::from_raw_parts(bytes, length) }
+            slice_of(bytes, length)
         }
     }
+}
+
+/// What the library points to; nothing where it points nowhere.
+///
+/// # Safety
+/// Other pointers lead to so many bytes, which stay as they are while the slice is used.
+unsafe fn slice_of<'a>(bytes: *const u8, length: usize) -> &'a [u8] {
+    // SAFETY: the caller's promise.
+    if bytes.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(bytes, length) } }
 }
 
 impl Drop for Pinned<'_> {
@@ -80,8 +89,7 @@ impl<'a> RocksSession<'a> {
                 let (mut key_bytes, mut bytes) = (0, 0);
                 let key = (api.rocksdb_iter_key)(iterator, &raw mut key_bytes);
                 let record = (api.rocksdb_iter_value)(iterator, &raw mut bytes);
-                let key = std::slice::from_raw_parts(key, key_bytes);
-                value::show(key, std::slice::from_raw_parts(record, bytes), visitor);
+                value::show(slice_of(key, key_bytes), slice_of(record, bytes), visitor);
                 left -= 1;
                 if left > 0 {
                     (api.rocksdb_iter_next)(iterator);

@@ -135,6 +135,13 @@ fn a_late_collector_leaves_rows_alone_that_others_put_back() {
     }
 }
 
+#[test]
+#[should_panic(expected = "row size of table numbers")]
+fn a_quiescent_read_refuses_a_buffer_that_is_longer_than_the_row() {
+    let database = database::<MultiVersion>(IndexKind::Hash, 1);
+    let _ = database.quiescent().read(TABLE, 0, &mut [0; 64]);
+}
+
 fn failures<C: ConcurrencyControl>() {
     let database = database::<C>(IndexKind::Hash, 3);
     let mut worker = database.worker();
