@@ -106,6 +106,7 @@ impl Traced {
 }
 
 /// Roles with many calls, and whether the function was entered when the same was run again.
+#[expect(clippy::zombie_processes, reason = "it is waited for as what is traced")]
 fn entered(verb: &str, request: &Value) -> Vec<(String, bool)> {
     let outcome = run_enough(verb, request, 1);
     let ran = outcome.only("result")["ran"].as_array().unwrap().clone();
