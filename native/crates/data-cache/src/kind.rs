@@ -1,12 +1,11 @@
 //! The registry: which data caches there are, the one place that names the types, and the facade
 //! behind which a caller does not know them.
 
-use core::hint::black_box;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
-use assay_primitives::{Arena, LockKind, RawLock, Waiter};
+use assay_primitives::{Address, Arena, Called, LockKind, RawLock, Waiter};
 
 use crate::{
     CacheError, DataCache, HyperClock, LookUp, Moves, OneLock, Optimistic, PageId, Partitioned,
@@ -82,7 +81,7 @@ pub trait PageCache: Send + Sync {
     fn evict(&self, toward: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim>;
 
     /// The run-time address of the look-up that `pin` calls, for the witness.
-    fn look_up_address(&self) -> usize;
+    fn look_up_address(&self) -> Address;
 
     /// The kind, for the manifest.
     fn kind(&self) -> DataCacheKind;
@@ -96,7 +95,7 @@ pub trait PageCache: Send + Sync {
 
 struct Facade<L, D> {
     cache: D,
-    look_up: LookUp<D>,
+    look_up: Called<LookUp<D>>,
     kind: DataCacheKind,
     shape: Shape,
     lock: PhantomData<fn() -> L>,
@@ -104,7 +103,7 @@ struct Facade<L, D> {
 
 impl<L: RawLock, D: DataCache<L>> PageCache for Facade<L, D> {
     fn pin(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned> {
-        (self.look_up)(&self.cache, page, waiter)
+        (self.look_up.function())(&self.cache, page, waiter)
     }
 
     fn unpin(&self, pinned: Pinned, waiter: &mut Waiter) {
@@ -119,8 +118,8 @@ impl<L: RawLock, D: DataCache<L>> PageCache for Facade<L, D> {
         self.cache.evict(toward, moves, waiter)
     }
 
-    fn look_up_address(&self) -> usize {
-        self.look_up as usize
+    fn look_up_address(&self) -> Address {
+        self.look_up.address()
     }
 
     fn kind(&self) -> DataCacheKind {
@@ -186,7 +185,7 @@ fn of<L: RawLock, D: DataCache<L> + 'static>() -> Maker {
         make: |kind, shape, arena| {
             let cache = D::new(arena, shape)?;
             // Opaque to the optimiser: `pin` must call this pointer, not a copy that it inlined.
-            let look_up = black_box(D::look_up_function());
+            let look_up = Called::new(D::look_up_function());
             Ok(Box::new(Facade { cache, look_up, kind, shape, lock: PhantomData }))
         },
     }

@@ -14,12 +14,11 @@
 //! reads an old version of it; whoever reads a page in marks it before looking it up once more, so
 //! that a page is never in two frames.
 
-use core::hint::black_box;
 use core::ptr::NonNull;
 use std::sync::Mutex;
 
 use assay_primitives::locks::ElisionCounts;
-use assay_primitives::{Arena, Contention, RawLock, Waiter};
+use assay_primitives::{Address, Arena, Called, Contention, RawLock, Waiter};
 
 use crate::sync::{AtomicU8, AtomicU64, Ordering, give_way};
 use crate::{Backing, CacheError, DataCache, LookUp, Moves, PageId, Pinned, Shape, Victim};
@@ -133,7 +132,7 @@ impl Moves for Movements {
 /// Pages of one size, in frames of an arena and a backing store.
 pub struct Pool<L, D> {
     cache: D,
-    look_up: LookUp<D>,
+    look_up: Called<LookUp<D>>,
     movements: Movements,
     changed: Box<[AtomicU8]>,
     frames: NonNull<u8>,
@@ -180,7 +179,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
         Ok(Self {
             cache,
             // Opaque to the optimiser: callers must call this pointer, not a copy they inlined.
-            look_up: black_box(D::look_up_function()),
+            look_up: Called::new(D::look_up_function()),
             movements: Movements(zeros(pages)),
             changed: zeros(pages),
             frames: frames.ok_or(CacheError::ArenaFull("the frames"))?,
@@ -196,7 +195,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
     /// The page, pinned, from the cache or from the backing store.
     #[inline(always)]
     pub fn pin(&self, page: PageId, caller: &mut PoolCaller) -> Result<Pinned, CacheError> {
-        if let Some(pinned) = (self.look_up)(&self.cache, page, &mut caller.waiter) {
+        if let Some(pinned) = (self.look_up.function())(&self.cache, page, &mut caller.waiter) {
             caller.counts.hits += 1;
             return Ok(pinned);
         }
@@ -240,8 +239,8 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
     }
 
     /// The run-time address of the look-up that `pin` calls.
-    pub fn look_up_address(&self) -> usize {
-        self.look_up as usize
+    pub fn look_up_address(&self) -> Address {
+        self.look_up.address()
     }
 
     /// Partitions of the cache; 0 where there is no lock.
@@ -258,8 +257,9 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
     #[inline(never)]
     fn fault(&self, page: PageId, caller: &mut PoolCaller) -> Result<Pinned, CacheError> {
         caller.counts.misses += 1;
-        let look_up =
-            |caller: &mut PoolCaller| (self.look_up)(&self.cache, page, &mut caller.waiter);
+        let look_up = |caller: &mut PoolCaller| {
+            (self.look_up.function())(&self.cache, page, &mut caller.waiter)
+        };
         while let Err(state) = self.movements.change(page, AT_REST) {
             if state == UNKNOWN {
                 return Err(CacheError::Unknown { page });

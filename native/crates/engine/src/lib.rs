@@ -25,7 +25,7 @@ use core::sync::atomic::AtomicBool;
 pub use assay_data_cache::PoolCounts;
 use assay_primitives::locks::ElisionCounts;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Clock, Contention};
+use assay_primitives::{Address, Clock, Contention};
 use assay_workload::{OperationKind, Plan, Stream};
 
 pub use error::EngineError;
@@ -121,10 +121,10 @@ pub struct Selected {
     pub cache_partitions: usize,
     /// Pages that the data cache has room for.
     pub cache_pages: usize,
-    /// Run-time address of the data cache look-up that sessions call.
-    pub data_cache_lookup: usize,
-    /// Run-time address of the waiting function that all locks call.
-    pub lock_slow: usize,
+    /// The data cache look-up that sessions call.
+    pub data_cache_lookup: Address,
+    /// The waiting function that all locks call.
+    pub lock_slow: Address,
 }
 
 /// The state after a run.

@@ -31,7 +31,9 @@ use assay_primitives::{PageMode, PrimitiveError};
 use crate::caller::Restart;
 use crate::slots::Slots;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
+use crate::{
+    Caller, Find, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit,
+};
 
 const NO_KEY: u64 = u64::MAX;
 /// Slots that share a version: 1 KiB, as a tree's node.
@@ -194,13 +196,23 @@ pub(crate) fn mix(key: u64) -> u64 {
     key ^ (key >> 33)
 }
 
-impl Index for HashIndex {
-    #[inline]
-    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+impl HashIndex {
+    /// [`Index::find`].
+    pub fn hash_find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
         match self.peek(key) {
             None => self.find_again(key, caller, nodes),
             found => found,
         }
+    }
+}
+
+impl Index for HashIndex {
+    fn find_function() -> Find<Self> {
+        Self::hash_find
+    }
+
+    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        self.hash_find(key, caller, nodes)
     }
 
     fn insert(

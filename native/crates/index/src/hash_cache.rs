@@ -58,11 +58,11 @@
 
 use core::ops::RangeInclusive;
 
-use assay_primitives::PrimitiveError;
 use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, Called, PrimitiveError};
 
 use crate::sync::{AtomicU64, Ordering, fence};
-use crate::{Caller, Index, IndexError, NodeSet, NodeVersion, Visit};
+use crate::{Caller, Find, Index, IndexError, NodeSet, NodeVersion, Visit};
 
 /// Marks an empty entry. This one key is never kept here; the tree answers for it.
 const NO_KEY: u64 = u64::MAX;
@@ -163,6 +163,7 @@ impl Bucket {
 /// A tree with a hash table of the keys that were looked up last.
 pub struct HashCached<I> {
     tree: I,
+    find: Called<Find<I>>,
     buckets: Box<[Bucket]>,
     mask: usize,
 }
@@ -173,7 +174,7 @@ impl<I: Index> HashCached<I> {
     pub fn new(tree: I, entries: usize) -> Self {
         let count = entries.div_ceil(ENTRIES_PER_BUCKET).next_power_of_two();
         let buckets = (0..count).map(|_| Bucket::default()).collect();
-        Self { tree, buckets, mask: count - 1 }
+        Self { tree, find: Called::new(I::find_function()), buckets, mask: count - 1 }
     }
 
     /// How many keys the table has room for.
@@ -187,11 +188,11 @@ impl<I: Index> HashCached<I> {
     }
 }
 
-impl<I: Index> Index for HashCached<I> {
-    #[inline]
-    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+impl<I: Index> HashCached<I> {
+    /// [`Index::find`].
+    pub fn cached_find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
         if key == NO_KEY {
-            return self.tree.find(key, caller, nodes);
+            return (self.find.function())(&self.tree, key, caller, nodes);
         }
         let bucket = self.bucket(key);
         let state = bucket.state.load(Ordering::Acquire);
@@ -200,9 +201,19 @@ impl<I: Index> Index for HashCached<I> {
             return Some(reference);
         }
         caller.cache.misses += 1;
-        let reference = self.tree.find(key, caller, nodes)?;
+        let reference = (self.find.function())(&self.tree, key, caller, nodes)?;
         bucket.publish(key, reference, state);
         Some(reference)
+    }
+}
+
+impl<I: Index> Index for HashCached<I> {
+    fn find_function() -> Find<Self> {
+        Self::cached_find
+    }
+
+    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        self.cached_find(key, caller, nodes)
     }
 
     fn insert(
@@ -248,5 +259,9 @@ impl<I: Index> Index for HashCached<I> {
 
     fn validate(&self, seen: NodeVersion) -> bool {
         self.tree.validate(seen)
+    }
+
+    fn look_up_behind(&self) -> Option<Address> {
+        Some(self.find.address())
     }
 }

@@ -3,7 +3,7 @@
 use assay_primitives::locks::{FutexLock, McsLock, TicketLock, WordLock};
 use assay_primitives::{LockKind, PageMode, PrimitiveError, RawLock};
 
-use crate::{HashCached, HashIndex, Index, IndexError, LatchedTree, OptimisticTree};
+use crate::{BuiltIndex, HashCached, HashIndex, IndexError, LatchedTree, OptimisticTree};
 
 /// The kinds of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +37,11 @@ impl IndexKind {
 
 /// An empty index on the heap. `lock` is for latches and `capacity` (distinct keys ever) for the hash index;
 /// the other kinds do not use them.
-pub fn build(kind: IndexKind, lock: LockKind, capacity: usize) -> Box<dyn Index> {
+pub fn build(kind: IndexKind, lock: LockKind, capacity: usize) -> BuiltIndex {
     match kind {
         IndexKind::Latched => latched(lock),
-        IndexKind::Optimistic => Box::new(OptimisticTree::new()),
-        IndexKind::Hash => Box::new(HashIndex::new(capacity)),
+        IndexKind::Optimistic => BuiltIndex::new(OptimisticTree::new()),
+        IndexKind::Hash => BuiltIndex::new(HashIndex::new(capacity)),
     }
 }
 
@@ -54,9 +54,9 @@ pub fn build_on_pages(
     lock: LockKind,
     capacity: usize,
     mode: PageMode,
-) -> Result<Box<dyn Index>, PrimitiveError> {
+) -> Result<BuiltIndex, PrimitiveError> {
     match kind {
-        IndexKind::Hash => Ok(Box::new(HashIndex::on_pages(capacity, mode)?)),
+        IndexKind::Hash => Ok(BuiltIndex::new(HashIndex::on_pages(capacity, mode)?)),
         IndexKind::Latched | IndexKind::Optimistic => Ok(build(kind, lock, capacity)),
     }
 }
@@ -67,13 +67,15 @@ pub fn build_cached(
     kind: IndexKind,
     lock: LockKind,
     entries: usize,
-) -> Result<Box<dyn Index>, IndexError> {
-    fn cached<L: RawLock>(entries: usize) -> Box<dyn Index> {
-        Box::new(HashCached::new(LatchedTree::<L>::new(), entries))
+) -> Result<BuiltIndex, IndexError> {
+    fn cached<L: RawLock>(entries: usize) -> BuiltIndex {
+        BuiltIndex::new(HashCached::new(LatchedTree::<L>::new(), entries))
     }
     Ok(match (kind, lock) {
         (IndexKind::Hash, _) => return Err(IndexError::NeedsTree),
-        (IndexKind::Optimistic, _) => Box::new(HashCached::new(OptimisticTree::new(), entries)),
+        (IndexKind::Optimistic, _) => {
+            BuiltIndex::new(HashCached::new(OptimisticTree::new(), entries))
+        }
         (IndexKind::Latched, LockKind::Tas | LockKind::Ttas | LockKind::Backoff) => {
             cached::<WordLock>(entries)
         }
@@ -83,29 +85,14 @@ pub fn build_cached(
     })
 }
 
-fn latched(lock: LockKind) -> Box<dyn Index> {
-    fn tree<L: RawLock>() -> Box<dyn Index> {
-        Box::new(LatchedTree::<L>::new())
+fn latched(lock: LockKind) -> BuiltIndex {
+    fn tree<L: RawLock>() -> BuiltIndex {
+        BuiltIndex::new(LatchedTree::<L>::new())
     }
     match lock {
         LockKind::Tas | LockKind::Ttas | LockKind::Backoff => tree::<WordLock>(),
         LockKind::Ticket => tree::<TicketLock>(),
         LockKind::Mcs => tree::<McsLock>(),
         LockKind::Futex => tree::<FutexLock>(),
-    }
-}
-
-/// The run-time address of the look-up of an index that `build` makes, for a witness.
-pub fn find_address(kind: IndexKind, lock: LockKind) -> usize {
-    fn of<I: Index>() -> usize {
-        I::find as *const () as usize
-    }
-    match (kind, lock) {
-        (IndexKind::Optimistic, _) => of::<OptimisticTree>(),
-        (IndexKind::Hash, _) => of::<HashIndex>(),
-        (IndexKind::Latched, LockKind::Ticket) => of::<LatchedTree<TicketLock>>(),
-        (IndexKind::Latched, LockKind::Mcs) => of::<LatchedTree<McsLock>>(),
-        (IndexKind::Latched, LockKind::Futex) => of::<LatchedTree<FutexLock>>(),
-        (IndexKind::Latched, _) => of::<LatchedTree<WordLock>>(),
     }
 }

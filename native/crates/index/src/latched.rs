@@ -21,7 +21,9 @@ use crate::arena::{NodeCounts, Nodes, ROOT};
 use crate::node::{self, Body};
 use crate::scan::{self, Leaves, SeenLeaf};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
+use crate::{
+    Caller, Find, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit,
+};
 
 mod merge;
 
@@ -238,8 +240,9 @@ fn copied<L: RawLock>(leaf: &Held<'_, L>, (from, to): (u64, u64)) -> SeenLeaf {
     SeenLeaf { node, version, copy: leaf.body().copy(from, to) }
 }
 
-impl<L: RawLock> Index for LatchedTree<L> {
-    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+impl<L: RawLock> LatchedTree<L> {
+    /// [`Index::find`].
+    pub fn latched_find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
         self.with_leaf(key, caller, |leaf| match leaf.body().position(key) {
             Ok(place) => Some(leaf.body().slot(place)),
             Err(_) => {
@@ -247,6 +250,16 @@ impl<L: RawLock> Index for LatchedTree<L> {
                 None
             }
         })
+    }
+}
+
+impl<L: RawLock> Index for LatchedTree<L> {
+    fn find_function() -> Find<Self> {
+        Self::latched_find
+    }
+
+    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        self.latched_find(key, caller, nodes)
     }
 
     fn insert(

@@ -25,6 +25,7 @@
 //! index is dropped.
 
 pub mod arena;
+mod built;
 pub mod caller;
 pub mod hash;
 pub mod hash_cache;
@@ -42,12 +43,13 @@ pub mod version;
 use core::ops::RangeInclusive;
 
 pub use arena::NodeCounts;
-use assay_primitives::PrimitiveError;
 use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, PrimitiveError};
+pub use built::BuiltIndex;
 pub use caller::{CacheCounts, Caller};
 pub use hash::HashIndex;
 pub use hash_cache::HashCached;
-pub use kind::{IndexKind, build, build_cached, build_on_pages, find_address};
+pub use kind::{IndexKind, build, build_cached, build_on_pages};
 pub use latched::LatchedTree;
 pub use node_set::{NodeChange, NodeSet, NodeVersion};
 pub use optimistic::OptimisticTree;
@@ -73,12 +75,21 @@ pub type Visit<'a> = dyn FnMut(u64, u64) -> bool + 'a;
 /// The one value that is not a row reference; all others are.
 pub const NO_REFERENCE: u64 = u64::MAX;
 
+/// How keys of an index are looked up.
+pub type Find<I> = fn(&I, u64, &mut Caller, &mut NodeSet) -> Option<u64>;
+
 /// A map from keys to row references that many threads use at once.
 ///
 /// Each call is atomic by itself (a scan: each node of it). Anything beyond is the business of
 /// concurrency control, with the node sets that the calls fill. `caller` is the calling thread's
 /// own; `nodes` belongs to its transaction and to this one index.
 pub trait Index: Send + Sync {
+    /// [`Index::find`] of this type as a function of its own, for who calls it through a
+    /// [`Called`](assay_primitives::Called) and reports it.
+    fn find_function() -> Find<Self>
+    where
+        Self: Sized;
+
     /// The reference of a key. A miss reports the node that would hold the key.
     fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64>;
 
@@ -136,6 +147,11 @@ pub trait Index: Send + Sync {
     /// When the kernel's report cannot be read.
     fn obtained(&self) -> Result<Mapped, PrimitiveError> {
         Ok(Mapped::default())
+    }
+
+    /// The look-up of what lies behind this index, where [`Index::find`] does not always reach it.
+    fn look_up_behind(&self) -> Option<Address> {
+        None
     }
 
     /// Asks for the memory where a key will be looked up soon, where that is known beforehand.

@@ -22,7 +22,9 @@ use crate::caller::{Attempt, Restart};
 use crate::node::{self, Body};
 use crate::scan::{self, Leaves, SeenLeaf};
 use crate::version::{Locked, Version};
-use crate::{Caller, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit};
+use crate::{
+    Caller, Find, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit,
+};
 
 mod merge;
 
@@ -251,9 +253,14 @@ fn copied(leaf: Reading<'_>, from: u64, to: u64) -> Attempt<SeenLeaf> {
     Ok(SeenLeaf { node: leaf.id, version: leaf.version, copy })
 }
 
-impl Index for OptimisticTree {
-    #[inline]
-    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+impl OptimisticTree {
+    /// [`Index::find`].
+    pub fn optimistic_find(
+        &self,
+        key: u64,
+        caller: &mut Caller,
+        nodes: &mut NodeSet,
+    ) -> Option<u64> {
         caller.retry(|| {
             let leaf = self.leaf(key)?;
             let found = leaf.body().position(key).ok().map(|place| leaf.body().slot(place));
@@ -263,6 +270,16 @@ impl Index for OptimisticTree {
             }
             Ok(found)
         })
+    }
+}
+
+impl Index for OptimisticTree {
+    fn find_function() -> Find<Self> {
+        Self::optimistic_find
+    }
+
+    fn find(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
+        self.optimistic_find(key, caller, nodes)
     }
 
     fn insert(

@@ -7,6 +7,8 @@
 //! A register machine because it dispatches less than a stack machine (Shi et al., "Virtual Machine
 //! Showdown: Stack Versus Registers", 2005). No fused instructions: they would be a compiler.
 
+use assay_primitives::Called;
+
 use crate::data::Column;
 use crate::plan::{Code, Executor};
 use crate::query::{Comparison, Function, Operator};
@@ -83,7 +85,7 @@ pub(crate) struct Program {
     columns: Vec<usize>,
     /// What the first registers hold when a run begins.
     registers: Vec<i64>,
-    function: RowFunction,
+    function: Called<RowFunction>,
 }
 
 type Registers = [i64; 1 << 16];
@@ -112,7 +114,12 @@ impl Program {
             assembler.emit((*function).into(), place, argument, argument);
         }
         let Assembler { instructions, columns, registers, .. } = assembler;
-        Self { instructions, columns, registers, function: assay_plan_bytecode }
+        Self {
+            instructions,
+            columns,
+            registers,
+            function: Called::new(assay_plan_bytecode as RowFunction),
+        }
     }
 }
 
@@ -187,13 +194,13 @@ impl Executor for Program {
             for (register, &place) in registers[results.len()..].iter_mut().zip(&self.columns) {
                 *register = columns[place].value(row);
             }
-            (self.function)(&self.instructions, registers);
+            (self.function.function())(&self.instructions, registers);
         }
         results.copy_from_slice(&registers[..results.len()]);
     }
 
     fn code(&self) -> Code {
-        Code { address: self.function as usize, bytes: None, symbol: "assay_plan_bytecode" }
+        Code { address: self.function.address(), bytes: None, symbol: "assay_plan_bytecode" }
     }
 }
 

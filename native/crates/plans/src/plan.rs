@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use assay_primitives::Address;
+
 use crate::data::{Column, ColumnType, Schema, Table};
 use crate::error::PlanError;
 use crate::jit::{Jit, Lane};
@@ -50,8 +52,8 @@ impl PlanKind {
 /// The function that spends a plan's time, for a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Its run-time address: the very pointer that `run` calls.
-    pub address: usize,
+    /// What `run` calls.
+    pub address: Address,
     /// Its length, known for functions compiled at run time; the executable's symbol table has
     /// those of the others.
     pub bytes: Option<usize>,

@@ -3,6 +3,8 @@
 //! What a textbook iterator engine does to an expression, without its tuple copying. A node knows
 //! nothing about its children but that they have a value.
 
+use assay_primitives::Called;
+
 use crate::data::Column;
 use crate::plan::{Code, Executor};
 use crate::query::{Comparison, Function, Operator};
@@ -69,7 +71,7 @@ fn boxed(node: &Node) -> Boxed {
 pub(crate) struct Tree {
     aggregates: Vec<(Function, Boxed)>,
     filter: Option<(Comparison, Boxed, Boxed)>,
-    function: RowFunction,
+    function: Called<RowFunction>,
 }
 
 type RowFunction = fn(&Tree, &[Column], usize, &mut [i64]);
@@ -82,19 +84,19 @@ impl Tree {
             .filter
             .as_ref()
             .map(|(comparison, left, right)| (*comparison, boxed(left), boxed(right)));
-        Self { aggregates, filter, function: assay_plan_row }
+        Self { aggregates, filter, function: Called::new(assay_plan_row as RowFunction) }
     }
 }
 
 impl Executor for Tree {
     fn add(&self, columns: &[Column], rows: usize, results: &mut [i64]) {
         for row in 0..rows {
-            (self.function)(self, columns, row, results);
+            (self.function.function())(self, columns, row, results);
         }
     }
 
     fn code(&self) -> Code {
-        Code { address: self.function as usize, bytes: None, symbol: "assay_plan_row" }
+        Code { address: self.function.address(), bytes: None, symbol: "assay_plan_row" }
     }
 }
 

@@ -8,6 +8,8 @@
 //! The primitives are loops over slices that rustc vectorises for the target's baseline (SSE2 on
 //! x86-64: two lanes). One primitive per operator: a fused "add and sum" would be half a compiler.
 
+use assay_primitives::Called;
+
 use crate::data::Column;
 use crate::plan::{Code, Executor};
 use crate::query::{Comparison, Function, Operator};
@@ -48,7 +50,7 @@ pub(crate) struct Pipeline {
     temporaries: usize,
     filter: Option<(Comparison, Chain, Chain)>,
     aggregates: Vec<(Function, Chain)>,
-    function: BatchFunction,
+    function: Called<BatchFunction>,
 }
 
 type BatchFunction = fn(&Pipeline, &mut Batch, &mut [i64]);
@@ -80,7 +82,7 @@ impl Pipeline {
         let aggregates =
             resolved.aggregates.iter().map(|(function, node)| (*function, chain(node, 0)));
         let aggregates = aggregates.collect();
-        let function = assay_plan_vectorised;
+        let function = Called::new(assay_plan_vectorised as BatchFunction);
         Self { columns, temporaries, filter, aggregates, function }
     }
 }
@@ -115,12 +117,12 @@ impl Executor for Pipeline {
             for (vector, &place) in batch.columns.iter_mut().zip(&self.columns) {
                 widen(&mut vector[..batch.rows], &columns[place], begin);
             }
-            (self.function)(self, &mut batch, results);
+            (self.function.function())(self, &mut batch, results);
         }
     }
 
     fn code(&self) -> Code {
-        Code { address: self.function as usize, bytes: None, symbol: "assay_plan_vectorised" }
+        Code { address: self.function.address(), bytes: None, symbol: "assay_plan_vectorised" }
     }
 }
 

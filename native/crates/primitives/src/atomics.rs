@@ -10,9 +10,9 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::PrimitiveError;
 use crate::arch::current::atomics as current;
 use crate::named::named;
+use crate::{Address, Called, PrimitiveError};
 
 named! {
     /// Which instructions carry out an atomic operation.
@@ -67,7 +67,7 @@ pub type Function = unsafe extern "C" fn(cell: *const Cell, times: u64);
 /// An operation in a flavour that this CPU has.
 #[derive(Clone, Copy, Debug)]
 pub struct Atomic {
-    function: Function,
+    function: Called<Function>,
 }
 
 impl Atomic {
@@ -81,19 +81,19 @@ impl Atomic {
                 "choose atomics `std`, or run this on aarch64 with LSE (CPU feature atomics)"
             }
         };
-        let function = current::function(atomics, operation).require(&choice, next)?;
+        let function = Called::new(current::function(atomics, operation).require(&choice, next)?);
         Ok(Self { function })
     }
 
     /// The run-time address of the function that is called.
-    pub fn address(&self) -> usize {
-        self.function as usize
+    pub fn address(&self) -> Address {
+        self.function.address()
     }
 
     /// Carries out the operation `times` times. All threads must use the same operation on a cell.
     pub fn run(&self, cell: &Cell, times: u64) {
         // SAFETY: `new` checked the CPU feature, and the cell is borrowed.
-        unsafe { (self.function)(cell, times) }
+        unsafe { (self.function.function())(cell, times) }
     }
 }
 

@@ -99,6 +99,9 @@ fn shuffled(count: usize, mut below: impl FnMut(u64) -> u64) -> Vec<u32> {
     order
 }
 
+/// The type of [`assay_chase`].
+pub type Function = unsafe extern "C" fn(*const Place, u64) -> *const Place;
+
 /// Goes on from a place to the next, `times` times, and returns where that ends.
 ///
 /// # Safety

@@ -58,6 +58,9 @@ unsafe impl Send for Counters {}
 // SAFETY: as above.
 unsafe impl Sync for Counters {}
 
+/// The type of [`assay_counters_add`].
+pub type Function = unsafe extern "C" fn(*const AtomicU64, u64);
+
 /// Adds one to a counter, `times` times, by a relaxed atomic addition.
 ///
 /// # Safety

@@ -4,9 +4,9 @@
 //! lacks is an error: falling back in silence is exactly the fault that Assay exists to find.
 //! `address` is that very pointer, so that a census can say what the function that ran contains.
 
-use crate::PrimitiveError;
 use crate::arch::all::crc32c::{Support, portable};
 use crate::arch::current::crc32c as hardware;
+use crate::{Address, Called, PrimitiveError};
 
 /// How CRC32C is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub type Function = unsafe extern "C" fn(*const u8, usize, u32) -> u32;
 #[derive(Clone, Copy, Debug)]
 pub struct Crc32c {
     level: Crc32cLevel,
-    function: Function,
+    function: Called<Function>,
 }
 
 /// Who chooses the level.
@@ -115,8 +115,9 @@ impl Crc32c {
     pub fn new(level: Crc32cLevel) -> Result<Self, PrimitiveError> {
         let support = portable(level).map_or_else(|| hardware::support(level), Support::Here);
         let choice = format!("crc32c level `{}`", level.name());
-        let function =
-            support.require(&choice, "choose crc32c `auto`, `slicing8` or `bytewise`")?;
+        let function = Called::new(
+            support.require(&choice, "choose crc32c `auto`, `slicing8` or `bytewise`")?,
+        );
         Ok(Self { level, function })
     }
 
@@ -126,14 +127,14 @@ impl Crc32c {
     }
 
     /// The run-time address of the function that is called.
-    pub fn address(&self) -> usize {
-        self.function as usize
+    pub fn address(&self) -> Address {
+        self.function.address()
     }
 
     /// The CRC32C of a buffer.
     #[inline]
     pub fn checksum(&self, data: &[u8]) -> u32 {
         // SAFETY: `new` checked the CPU feature, and the slice is readable for its length.
-        !unsafe { (self.function)(data.as_ptr(), data.len(), !0) }
+        !unsafe { (self.function.function())(data.as_ptr(), data.len(), !0) }
     }
 }

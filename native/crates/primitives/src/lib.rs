@@ -12,6 +12,7 @@
 
 pub mod arch;
 pub mod atomics;
+pub mod called;
 pub mod calls;
 pub mod chase;
 pub mod clock;
@@ -33,6 +34,7 @@ pub mod timers;
 pub mod unaligned;
 
 pub use atomics::{Atomic, AtomicOperation, Atomics};
+pub use called::{Address, Called};
 pub use clock::Clock;
 pub use crc32c::{Crc32c, Crc32cChoice, Crc32cLevel};
 pub use error::PrimitiveError;

@@ -6,11 +6,11 @@
 //!
 //! Each (work, level) is a function of its own, `assay_simd_WORK_LEVEL`.
 
-use crate::PrimitiveError;
 use crate::arch::all::simd as portable;
 use crate::arch::current::simd as current;
 use crate::named::named;
 use crate::support::Support;
+use crate::{Address, Called, PrimitiveError};
 
 named! {
     /// What is computed over the column.
@@ -46,7 +46,7 @@ pub type Function = unsafe extern "C" fn(data: *const u8, length: usize, thresho
 /// Work at a level that this CPU has.
 #[derive(Clone, Copy, Debug)]
 pub struct SimdFunction {
-    function: Function,
+    function: Called<Function>,
 }
 
 impl SimdFunction {
@@ -64,19 +64,20 @@ impl SimdFunction {
             _ => current::function(level, work),
         };
         let choice = format!("simd level `{}`", level.name());
-        let function =
-            support.require(&choice, "choose simd `scalar`, `auto` or this CPU's own")?;
+        let function = Called::new(
+            support.require(&choice, "choose simd `scalar`, `auto` or this CPU's own")?,
+        );
         Ok(Self { function })
     }
 
     /// The run-time address of the function that is called.
-    pub fn address(&self) -> usize {
-        self.function as usize
+    pub fn address(&self) -> Address {
+        self.function.address()
     }
 
     /// Computes over a column; a sum leaves out what is left of its last four bytes.
     pub fn run(&self, column: &[u8], threshold: u8) -> u64 {
         // SAFETY: `new` checked the CPU feature, and the slice is readable for its length.
-        unsafe { (self.function)(column.as_ptr(), column.len(), threshold) }
+        unsafe { (self.function.function())(column.as_ptr(), column.len(), threshold) }
     }
 }

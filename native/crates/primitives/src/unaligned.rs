@@ -74,6 +74,9 @@ impl Pages {
     }
 }
 
+/// The type of [`assay_unaligned_load`].
+pub type Function = unsafe extern "C" fn(*const u8, u64) -> u64;
+
 /// Loads eight bytes `times` times, in turn from each of the pages, and returns their sum.
 ///
 /// # Safety

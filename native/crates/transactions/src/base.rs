@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use assay_index::{Caller, Index};
+use assay_index::{BuiltIndex, Caller};
 use assay_log::{Log, LogError};
 use assay_primitives::locks::{Waiter, Waiting};
 use assay_workload::tables::{TableId, TableSchema};
@@ -19,7 +19,7 @@ use crate::waits::Pauses;
 /// One table.
 pub struct Table {
     pub schema: TableSchema,
-    pub index: Box<dyn Index>,
+    pub index: BuiltIndex,
     /// Words of the row without headers.
     pub words: usize,
     /// Bytes of the row with headers.

@@ -61,6 +61,8 @@ pub struct Core<'d> {
     pub recorder: Option<Box<Recorder>>,
     pub old_versions_read: u64,
     pub index_look_ups: u64,
+    /// Calls of the function that `Protocol::witness` names.
+    pub witnessed: u64,
     pub row_store_error: Option<RowStoreError>,
     pub log_error: Option<LogError>,
 }
@@ -87,6 +89,7 @@ impl<'d> Core<'d> {
             recorder: None,
             old_versions_read: 0,
             index_look_ups: 0,
+            witnessed: 0,
             row_store_error: None,
             log_error: None,
         }

@@ -90,6 +90,8 @@ pub struct WorkerCounts {
     pub retries: u64,
     /// Keys looked up in indexes, those asked for ahead included; scans are not.
     pub index_look_ups: u64,
+    /// Calls of the function that `Database::witness` names.
+    pub witnessed: u64,
     /// Index operations that began again because of another thread.
     pub index_restarts: u64,
     /// Answers of the hash caches before trees, where there are any.

@@ -1,9 +1,9 @@
 //! A database: tables under one kind of concurrency control.
 
 use assay_index::{IndexKind, build_on_pages};
-use assay_primitives::PrimitiveError;
 use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, PrimitiveError};
 
 use crate::base::{Base, Table};
 use crate::cc::Protocol;
@@ -33,9 +33,9 @@ impl<C: ConcurrencyControl> Database<C> {
     /// Bytes that concurrency control puts before each row: a row store needs that much more.
     pub const HEADER_BYTES: usize = C::PREFIX * 8;
 
-    /// The run-time address of a function that only this kind of concurrency control calls.
-    pub fn witness_address() -> usize {
-        C::witness()
+    /// A function that only this kind of concurrency control calls; `WorkerCounts` has the calls.
+    pub fn witness(&self) -> Address {
+        self.shared.witness()
     }
 
     /// Empty tables. Indexes that are built here are on pages of the rows' kind, where they are on

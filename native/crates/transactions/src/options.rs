@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_index::{Index, IndexKind};
+use assay_index::{BuiltIndex, IndexKind};
 use assay_log::Log;
 use assay_primitives::{Clock, Hint, LockKind, PageMode};
 use assay_workload::tables::TableSchema;
@@ -45,7 +45,7 @@ pub struct Options {
     /// Empty, or one empty index per table to use instead of building them: for indexes of other
     /// kinds, such as a hash cache before a tree. `TableOptions::index` must then still say
     /// whether the index is ordered.
-    pub indexes: Vec<Box<dyn Index>>,
+    pub indexes: Vec<BuiltIndex>,
     /// The kind of the latches in indexes that have latches.
     pub lock: LockKind,
     /// How to wait for latches and rows.

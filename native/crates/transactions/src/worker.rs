@@ -225,6 +225,7 @@ impl<'d, C: Protocol> Worker<'d, C> {
             aborts: self.aborts,
             retries: self.retries,
             index_look_ups: core.index_look_ups,
+            witnessed: core.witnessed,
             index_restarts: core.caller.restarts(),
             hash_cache: core.caller.cache(),
             index_latches: core.caller.contention(),

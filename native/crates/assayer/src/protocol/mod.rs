@@ -110,10 +110,11 @@
 //! * The manifest has the parts, `threads`, `cpus`, `memory`, `clock`, `htm`, `load_s` and the four of
 //!   the hint. Classes of `contention` are `index`, `row`, `log`, `data_cache`, `system_cache`.
 //!   `counters` has `commits`, `retries`, `index_restarts`, `hash_cache.hits`, `hash_cache.misses`,
-//!   `log.records`, `log.bytes`, `log.waits`, `log.syncs` and `aborts.CAUSE`. Roles of `ran` are
-//!   `lock_slow`, `index_find`, `cc` (a function that only this kind has: the one that refuses a
-//!   lock, for the two that lock, or the one that commits), `data_cache_lookup`,
-//!   `system_cache_lookup`, `plan` (reports); `lookups` has `index` beside the caches.
+//!   `log.records`, `log.bytes`, `log.waits`, `log.syncs`, `cc_calls` and `aborts.CAUSE`. Roles of
+//!   `ran` are `lock_slow`, `index_find` (the tree's or the table's own, past a hash cache), `cc` (a
+//!   function that only this kind has: the one that refuses a lock, for the two that lock, or the one
+//!   that commits; `cc_calls` times), `data_cache_lookup`, `system_cache_lookup`, `plan` (reports);
+//!   `lookups` has `index` beside the caches.
 //! * `state` has `faults`, in words, when the consistency conditions, the invariants or a record are
 //!   broken; `records` is the key-value store's alone.
 //!

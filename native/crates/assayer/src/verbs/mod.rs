@@ -21,7 +21,7 @@ use std::path::Path;
 
 use assay_disasm::Image;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Clock, Contention};
+use assay_primitives::{Address, Clock, Contention};
 use assay_sampler::process;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -72,8 +72,8 @@ fn clock_response(clock: &Clock) -> response::Clock {
 }
 
 /// A function that was called, by its run-time address.
-fn ran(role: &'static str, address: usize, calls: u64) -> response::Ran {
-    let link_time = address.wrapping_sub(process::load_bias());
+fn ran(role: &'static str, address: Address, calls: u64) -> response::Ran {
+    let link_time = address.get().wrapping_sub(process::load_bias());
     response::Ran { role, address: format!("{link_time:#x}"), calls, made: None }
 }
 

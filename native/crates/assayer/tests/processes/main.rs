@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod census;
+#[cfg(target_arch = "x86_64")]
+mod entered;
 mod errors;
 mod hits;
 mod life;

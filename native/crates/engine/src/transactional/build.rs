@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use assay_data_cache::rows::{self, NamedCache};
 use assay_data_cache::{CacheLock, PagedRows, TableShape};
-use assay_index::{Index, IndexKind};
+use assay_index::{BuiltIndex, IndexKind};
 use assay_log::{Log, LogMode};
 use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Arena, Clock, Waiter};
+use assay_primitives::{Address, Arena, Clock, Waiter};
 use assay_transactions::{
     CcKind, ConcurrencyControl, Database, MemoryRows, MultiVersion, NoWait, Optimistic, Options,
     Rows, TableOptions, WaitDie,
@@ -44,11 +44,11 @@ pub struct Built {
     pub caches: Option<Arc<NamedCaches>>,
     /// The memory of rows, where any table is in memory.
     memory: MemoryRows,
-    /// Run-time address of the index's look-up.
-    pub index_find: usize,
-    /// Run-time address of the waiting function that cache locks call; latches call the same
-    /// unless cache locks are elided.
-    pub lock_slow: usize,
+    /// The look-up of the trees or tables, past any hash cache.
+    pub index_find: Address,
+    /// The waiting function that cache locks call; latches call the same unless cache locks are
+    /// elided.
+    pub lock_slow: Address,
 }
 
 impl Built {
@@ -207,11 +207,11 @@ fn open_log(mode: LogMode, folder: &Path, clock: Clock) -> Result<Option<Arc<Log
 /// Entries of a hash cache: at most this many, and no more than there are keys.
 const HASH_CACHE_ENTRIES: usize = 1 << 18;
 
-/// One index per table, and the run-time address of what looks a key up.
+/// One index per table, and what looks a key up in those of the kind that was asked for.
 fn indexes(
     parts: &TransactionalParts,
     tables: &[TableOptions],
-) -> Result<(Vec<Box<dyn Index>>, usize), EngineError> {
+) -> Result<(Vec<BuiltIndex>, Address), EngineError> {
     let built = tables.iter().map(|table| {
         let (kind, capacity) = (table.index, table.capacity);
         if parts.hash_cache {
@@ -220,6 +220,9 @@ fn indexes(
         }
         Ok(assay_index::build_on_pages(kind, parts.lock, capacity, parts.pages)?)
     });
-    let built: Result<Vec<_>, EngineError> = built.collect();
-    Ok((built?, assay_index::find_address(parts.index, parts.lock)))
+    let built = built.collect::<Result<Vec<BuiltIndex>, EngineError>>()?;
+    // Tables that are scanned have an order, whatever was asked for.
+    let asked = tables.iter().position(|table| table.index == parts.index).unwrap_or_default();
+    let find = built[asked].look_up();
+    Ok((built, find))
 }

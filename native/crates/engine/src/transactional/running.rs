@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use assay_log::Log;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Clock, Contention};
+use assay_primitives::{Address, Clock, Contention};
 use assay_transactions::{ConcurrencyControl, Database, Failure, Worker};
 use assay_workload::stream::Extras;
 
@@ -29,8 +29,8 @@ pub trait TransactionalEngine: Send + Sync {
     /// The names of the kinds of request.
     fn kinds(&self) -> &[&'static str];
 
-    /// The run-time address of a function of this kind of concurrency control.
-    fn cc_address(&self) -> usize;
+    /// A function that only this kind of concurrency control calls; counter `cc_calls` counts it.
+    fn cc(&self) -> Address;
 
     /// What the kernel gave for indexes that are on pages.
     fn index_memory(&self) -> Result<Mapped, EngineError>;
@@ -137,8 +137,8 @@ impl<C: ConcurrencyControl, J: Job> TransactionalEngine for Running<C, J> {
         self.job.kinds()
     }
 
-    fn cc_address(&self) -> usize {
-        Database::<C>::witness_address()
+    fn cc(&self) -> Address {
+        self.database.witness()
     }
 
     fn index_memory(&self) -> Result<Mapped, EngineError> {
@@ -225,6 +225,7 @@ impl<C: ConcurrencyControl, J: Job> TransactionalSession for Session<'_, C, J> {
         let mut named = vec![
             ("commits", counts.commits),
             ("retries", counts.retries),
+            ("cc_calls", counts.witnessed),
             ("index_restarts", counts.index_restarts),
             ("hash_cache.hits", counts.hash_cache.hits),
             ("hash_cache.misses", counts.hash_cache.misses),

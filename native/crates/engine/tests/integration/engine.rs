@@ -247,7 +247,7 @@ fn a_full_key_space_is_an_error_that_says_so() {
 #[test]
 fn the_look_up_of_each_data_cache_is_a_function_of_its_own() {
     let plan = plan(Mix::C, 100);
-    let mut addresses: Vec<usize> = DataCacheKind::ALL
+    let mut addresses: Vec<_> = DataCacheKind::ALL
         .into_iter()
         .map(|kind| loaded(Parts { data_cache: kind, ..PARTS }, &plan, 1).selected())
         .map(|selected| selected.data_cache_lookup)

@@ -9,7 +9,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use assay_index::{
-    Caller, HashCached, HashIndex, Index, IndexError, NO_REFERENCE, NodeSet, NodeVersion, Visit,
+    Caller, Find, HashCached, HashIndex, Index, IndexError, NO_REFERENCE, NodeSet, NodeVersion,
+    Visit,
 };
 use assay_primitives::LockKind;
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -37,6 +38,10 @@ impl OneKey {
 }
 
 impl Index for OneKey {
+    fn find_function() -> Find<Self> {
+        |index, _, _, _| index.get()
+    }
+
     fn find(&self, _: u64, _: &mut Caller, _: &mut NodeSet) -> Option<u64> {
         self.get()
     }

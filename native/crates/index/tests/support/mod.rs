@@ -3,7 +3,9 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use assay_index::{Caller, Index, IndexKind, NodeSet, build, build_cached, build_on_pages};
+use assay_index::{
+    BuiltIndex, Caller, Index, IndexKind, NodeSet, build, build_cached, build_on_pages,
+};
 use assay_primitives::locks::{Waiter, Waiting};
 use assay_primitives::{Clock, Hint, LockKind, PageMode};
 
@@ -23,7 +25,7 @@ fn clock() -> Clock {
 /// table before it that is much too small, so that entries are replaced all the time; and the hash
 /// index on pages.
 #[allow(dead_code)]
-pub fn every_index(capacity: usize) -> Vec<(String, IndexKind, LockKind, Box<dyn Index>)> {
+pub fn every_index(capacity: usize) -> Vec<(String, IndexKind, LockKind, BuiltIndex)> {
     let locks = |kind| match kind {
         IndexKind::Latched => LockKind::ALL.to_vec(),
         _ => vec![LockKind::Ttas],

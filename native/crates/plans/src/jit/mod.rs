@@ -16,6 +16,7 @@ mod narrow;
 
 use std::sync::Mutex;
 
+use assay_primitives::Called;
 use cranelift_codegen::ir::{AbiParam, UserFuncName, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
@@ -52,7 +53,7 @@ type TileFunction = unsafe extern "C" fn(*const *const u8, usize, *mut i64, *mut
 
 /// A compiled query.
 pub(crate) struct Jit {
-    function: TileFunction,
+    function: Called<TileFunction>,
     bytes: usize,
     symbol: &'static str,
     /// The columns whose addresses the function takes, in its order.
@@ -86,6 +87,7 @@ impl Jit {
         // SAFETY: the module compiled a function of this signature and calling convention at this
         // address, and its memory is executable since `finalize_definitions`.
         let function = unsafe { std::mem::transmute::<*const u8, TileFunction>(address) };
+        let function = Called::new(function);
         let module = Mutex::new(Some(module));
         Ok(Self { function, bytes, symbol: lane.symbol(), columns, module })
     }
@@ -126,7 +128,7 @@ impl Executor for Jit {
             // equal lengths, so `rows` values follow each address; the results are one per
             // aggregate; the scratch has TILE words per column; the module is alive, as `self` is.
             unsafe {
-                (self.function)(
+                (self.function.function())(
                     addresses.as_ptr(),
                     rows,
                     results.as_mut_ptr(),
@@ -137,13 +139,15 @@ impl Executor for Jit {
     }
 
     fn code(&self) -> Code {
-        Code { address: self.function as usize, bytes: Some(self.bytes), symbol: self.symbol }
+        Code { address: self.function.address(), bytes: Some(self.bytes), symbol: self.symbol }
     }
 
     fn machine_code(&self) -> Option<&[u8]> {
         // SAFETY: the function is this long, readable, never written again, and freed by `drop`
         // only, which the borrow of `self` keeps away.
-        Some(unsafe { std::slice::from_raw_parts(self.function as *const u8, self.bytes) })
+        Some(unsafe {
+            std::slice::from_raw_parts(self.function.function() as *const u8, self.bytes)
+        })
     }
 }
 

@@ -20,9 +20,9 @@ fn interpreters_run_the_functions_of_their_symbols() {
     let image = Image::open(Path::new("/proc/self/exe")).unwrap();
     let census = census::take(&image.parse().unwrap(), &names, &[]);
     assert_eq!(census.missing, Vec::<String>::new());
-    let bias = known[0].address - census.functions[0].symbol.address as usize;
+    let bias = known[0].address.get() - census.functions[0].symbol.address as usize;
     for (code, function) in known.iter().zip(&census.functions) {
-        assert_eq!(code.address - bias, function.symbol.address as usize, "{}", code.symbol);
+        assert_eq!(code.address.get() - bias, function.symbol.address as usize, "{}", code.symbol);
     }
 }
 
@@ -32,7 +32,7 @@ fn compiled_plans_show_machine_code_at_their_address() {
     for kind in [PlanKind::CraneliftScalar, PlanKind::CraneliftSimd] {
         let plan = compile(kind, Rewrite::Off, &ninety_sums(), table.schema()).unwrap();
         let code = plan.machine_code().unwrap();
-        assert_eq!(code.as_ptr() as usize, plan.code().address);
+        assert_eq!(code.as_ptr() as usize, plan.code().address.get());
         assert_eq!(Some(code.len()), plan.code().bytes);
         assert!(code.len() > 90, "{} bytes for ninety sums", code.len());
     }
@@ -43,7 +43,7 @@ fn memory_of_compiled_plans_is_executable_and_not_writable() {
     let table = hits_like(1, 10);
     for kind in [PlanKind::CraneliftScalar, PlanKind::CraneliftSimd] {
         let plan = compile(kind, Rewrite::Off, &ninety_sums(), table.schema()).unwrap();
-        let address = plan.code().address;
+        let address = plan.code().address.get();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let mapping = maps.lines().find(|line| {
             let (range, _) = line.split_once(' ').unwrap();

@@ -36,7 +36,7 @@ pub use ticket::TicketLock;
 pub use word::WordLock;
 
 use crate::arch::current::{htm as current_htm, slow as current};
-use crate::{Clock, Hint, PrimitiveError, htm};
+use crate::{Address, Called, Clock, Hint, PrimitiveError, htm};
 
 /// How a lock waits and hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl Contention {
 /// One way of waiting: a kind, a hint, a limit, and the function that they select.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
-    slow: SlowPath,
+    slow: Called<SlowPath>,
     limit: u32,
     clock: Clock,
 }
@@ -165,7 +165,7 @@ impl Waiting {
             what: format!("lock `{}` has no slow path with hint `{}`", kind.name(), hint.name()),
             next: "choose another hint".to_owned(),
         })?;
-        Ok(Self { slow, limit: limit.max(1), clock })
+        Ok(Self { slow: Called::new(slow), limit: limit.max(1), clock })
     }
 
     /// The waiting of an elided lock (`ElidedLock`): after an abort it tries again, at most
@@ -177,7 +177,7 @@ impl Waiting {
             what: format!("an elided lock has no slow path with hint `{}`", hint.name()),
             next: "choose another hint".to_owned(),
         })?;
-        Ok(Self { slow, limit: retries, clock })
+        Ok(Self { slow: Called::new(slow), limit: retries, clock })
     }
 
     /// A waiting by any function, for models.
@@ -185,12 +185,12 @@ impl Waiting {
     /// # Safety
     /// `slow` keeps the promises of `SlowPath` for every lock that is acquired with this waiting.
     pub unsafe fn modelled(slow: SlowPath, limit: u32, clock: Clock) -> Self {
-        Self { slow, limit, clock }
+        Self { slow: Called::new(slow), limit, clock }
     }
 
     /// The run-time address of the slow path that is called.
-    pub fn address(&self) -> usize {
-        self.slow as usize
+    pub fn address(&self) -> Address {
+        self.slow.address()
     }
 }
 
@@ -253,7 +253,7 @@ impl Waiter {
     #[inline(never)]
     fn wait(&mut self, lock: *const (), argument: usize) {
         // SAFETY: `lock` is alive (borrowed by `with`), `argument` came from its `enter`.
-        let wait = || unsafe { (self.waiting.slow)(lock, argument, self.waiting.limit) };
+        let wait = || unsafe { (self.waiting.slow.function())(lock, argument, self.waiting.limit) };
         if cfg!(feature = "uncounted") {
             wait();
             return;

@@ -50,7 +50,7 @@ fn each_slow_path_holds_its_hint_and_no_other() {
             // Code for a hint that this very CPU lacks is there too, and never reached.
             let waiting = Waiting::new(kind, *hint, 1, clock).ok();
             assert_eq!(waiting.is_some(), Hint::available().contains(hint), "{hint:?}");
-            addresses.push(waiting.map(|waiting| waiting.address()));
+            addresses.push(waiting.map(|waiting| waiting.address().get()));
         }
     }
     let functions = functions(&names);
@@ -91,7 +91,7 @@ fn only_the_waiting_of_an_elided_lock_begins_transactions() {
         // Using the addresses is what links the functions in.
         let elided = assay_primitives::arch::current::htm::elided_slow_path(*hint).unwrap();
         let clock = Clock::calibrated();
-        let plain = Waiting::new(LockKind::Ttas, *hint, 1, clock).unwrap().address();
+        let plain = Waiting::new(LockKind::Ttas, *hint, 1, clock).unwrap().address().get();
         let distance = std::hint::black_box(elided as usize).wrapping_sub(plain);
         let functions = functions(&[name("_elided"), name("")]);
         let [first, second] = [0, 1].map(|index| functions[index].symbol.address as usize);

@@ -10,6 +10,8 @@ pub mod seqlock;
 pub mod two_phase;
 pub mod versions;
 
+use assay_primitives::Address;
+
 use crate::core::{Core, Place};
 use crate::error::Abort;
 use crate::kind::CcKind;
@@ -69,10 +71,8 @@ pub trait Protocol: Sized + Send + Sync + 'static {
     /// Nothing runs yet.
     fn new() -> Self;
 
-    /// The run-time address of a function that only this kind calls.
-    fn witness() -> usize {
-        Self::commit as *const () as usize
-    }
+    /// A function that only this kind calls; `Core::witnessed` counts the calls.
+    fn witness(&self) -> Address;
 
     /// For a new worker.
     fn local(&self, core: &mut Core<'_>) -> Self::Local;

@@ -30,6 +30,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use assay_primitives::{Address, Called};
+
 use crate::bugs::SeededBug;
 use crate::cc::versions::{self, CLAIMED, Visible};
 use crate::cc::{Claim, Protocol, Purpose, Seen, Start, seqlock};
@@ -47,6 +49,7 @@ struct Counter(AtomicU64);
 
 /// The kind "multi-version".
 pub struct MultiVersion {
+    commit: Called<Commit>,
     /// The last timestamp drawn.
     drawn: Counter,
     /// All timestamps up to here are installed.
@@ -54,6 +57,9 @@ pub struct MultiVersion {
     /// What workers that have ended left.
     left: Mutex<Garbage>,
 }
+
+/// How an attempt commits.
+type Commit = fn(&MultiVersion, &mut Snapshot, &mut Core<'_>) -> Result<Option<u64>, Abort>;
 
 /// What waits until no snapshot needs it, in the order of timestamps.
 #[derive(Default)]
@@ -201,6 +207,26 @@ impl MultiVersion {
         Ok(tid)
     }
 
+    #[inline(never)]
+    fn commit_checked(
+        &self,
+        local: &mut Snapshot,
+        core: &mut Core<'_>,
+    ) -> Result<Option<u64>, Abort> {
+        let changes = if core.writes.is_empty() { 0 } else { core.writes.sort() };
+        if changes == 0 {
+            core.log_nothing()?;
+            Self::undo(core, 0);
+            return Ok(None);
+        }
+        if local.is_stale && !core.base.has_bug(SeededBug::ValidationSkipped) {
+            return Err(Cause::ReadChanged.into());
+        }
+        let tid = self.commit_changes(local, core, changes)?;
+        Self::undo(core, changes);
+        Ok(Some(tid))
+    }
+
     /// Unlocks, or takes out of the index, what commit does not change.
     fn undo(core: &mut Core<'_>, from: usize) {
         for place in from..core.writes.entries.len() {
@@ -271,7 +297,12 @@ impl Protocol for MultiVersion {
 
     fn new() -> Self {
         let counter = || Counter(AtomicU64::new(0));
-        Self { drawn: counter(), visible: counter(), left: Mutex::default() }
+        let commit = Called::new(Self::commit_checked as Commit);
+        Self { commit, drawn: counter(), visible: counter(), left: Mutex::default() }
+    }
+
+    fn witness(&self) -> Address {
+        self.commit.address()
     }
 
     fn local(&self, _: &mut Core<'_>) -> Snapshot {
@@ -407,18 +438,8 @@ impl Protocol for MultiVersion {
 
     #[inline(always)]
     fn commit(&self, local: &mut Snapshot, core: &mut Core<'_>) -> Result<Option<u64>, Abort> {
-        let changes = if core.writes.is_empty() { 0 } else { core.writes.sort() };
-        if changes == 0 {
-            core.log_nothing()?;
-            Self::undo(core, 0);
-            return Ok(None);
-        }
-        if local.is_stale && !core.base.has_bug(SeededBug::ValidationSkipped) {
-            return Err(Cause::ReadChanged.into());
-        }
-        let tid = self.commit_changes(local, core, changes)?;
-        Self::undo(core, changes);
-        Ok(Some(tid))
+        core.witnessed += 1;
+        (self.commit.function())(self, local, core)
     }
 
     fn roll_back(&self, _: &mut Snapshot, core: &mut Core<'_>) {

@@ -18,6 +18,8 @@
 //! A procedure may see rows of different moments before it is told. It must not loop for ever or
 //! panic on what could not be; when it asks for a rollback, the reads are checked first.
 
+use assay_primitives::{Address, Called};
+
 use crate::bugs::SeededBug;
 use crate::cc::{Claim, Protocol, Purpose, Seen, Start, seqlock};
 use crate::core::{Core, Place, Read};
@@ -29,7 +31,12 @@ use crate::tid::{self, ABSENT, DEAD, LOCKED};
 use crate::write_set::{Change, Entry};
 
 /// The kind "optimistic".
-pub struct Optimistic;
+pub struct Optimistic {
+    commit: Called<Commit>,
+}
+
+/// How an attempt commits.
+type Commit = fn(&mut Core<'_>) -> Result<Option<u64>, Abort>;
 
 impl Optimistic {
     /// Locks the rows of the first `changes` entries. Waiting is safe: the order is everybody's.
@@ -128,7 +135,11 @@ impl Protocol for Optimistic {
     type Local = ();
 
     fn new() -> Self {
-        Self
+        Self { commit: Called::new(Self::commit_checked as Commit) }
+    }
+
+    fn witness(&self) -> Address {
+        self.commit.address()
     }
 
     fn local(&self, _: &mut Core<'_>) {}
@@ -191,20 +202,13 @@ impl Protocol for Optimistic {
     }
 
     fn check(&self, (): &mut (), core: &mut Core<'_>) -> Result<(), Abort> {
-        Self::check_reads(core, 0)?;
-        core.check_nodes()
+        Self::check_all(core)
     }
 
     #[inline(always)]
     fn commit(&self, (): &mut (), core: &mut Core<'_>) -> Result<Option<u64>, Abort> {
-        if core.writes.is_empty() {
-            if core.reads.len() > 1 || core.has_nodes() {
-                self.check(&mut (), core)?;
-            }
-            core.log_nothing()?;
-            return Ok(None);
-        }
-        Self::commit_writes(core)
+        core.witnessed += 1;
+        (self.commit.function())(core)
     }
 
     fn roll_back(&self, (): &mut (), core: &mut Core<'_>) {
@@ -215,7 +219,20 @@ impl Protocol for Optimistic {
 }
 
 impl Optimistic {
-    fn commit_writes(core: &mut Core<'_>) -> Result<Option<u64>, Abort> {
+    fn check_all(core: &Core<'_>) -> Result<(), Abort> {
+        Self::check_reads(core, 0)?;
+        core.check_nodes()
+    }
+
+    #[inline(never)]
+    fn commit_checked(core: &mut Core<'_>) -> Result<Option<u64>, Abort> {
+        if core.writes.is_empty() {
+            if core.reads.len() > 1 || core.has_nodes() {
+                Self::check_all(core)?;
+            }
+            core.log_nothing()?;
+            return Ok(None);
+        }
         let changes = core.writes.sort();
         Self::lock(core, changes)?;
         fence(Ordering::SeqCst);

@@ -15,6 +15,8 @@
 
 use core::marker::PhantomData;
 
+use assay_primitives::{Address, Called};
+
 use crate::bugs::SeededBug;
 use crate::cc::{Claim, Protocol, Purpose, Seen, Start, lock_word};
 use crate::core::{Core, Place};
@@ -71,6 +73,7 @@ impl Policy for WaitDiePolicy {
 
 /// Two-phase locking with a policy.
 pub struct TwoPhase<P> {
+    refuse: Called<fn() -> Cause>,
     policy: PhantomData<fn() -> P>,
 }
 
@@ -102,17 +105,17 @@ impl<P: Policy> TwoPhase<P> {
     }
 
     #[inline(always)]
-    fn share(locks: &Locks, core: &mut Core<'_>, row: Row) -> Result<(), Abort> {
+    fn share(&self, locks: &Locks, core: &mut Core<'_>, row: Row) -> Result<(), Abort> {
         core.waits.counts.grabs += 1;
         match lock_word::share(row.second(), locks.age) {
             Ok(()) => Ok(()),
             Err(word) => {
-                Self::insist(core, locks.age, word, || lock_word::share(row.second(), locks.age))
+                self.insist(core, locks.age, word, || lock_word::share(row.second(), locks.age))
             }
         }
     }
 
-    fn exclude(locks: &mut Locks, core: &mut Core<'_>, row: Row) -> Result<(), Abort> {
+    fn exclude(&self, locks: &mut Locks, core: &mut Core<'_>, row: Row) -> Result<(), Abort> {
         core.waits.counts.grabs += 1;
         let age = locks.age;
         if lock_word::exclude(row.second(), age, 0).is_ok() {
@@ -120,7 +123,7 @@ impl<P: Policy> TwoPhase<P> {
         }
         let own = locks.shared.iter().filter(|shared| **shared == row).count() as u64;
         let take = || lock_word::exclude(row.second(), age, own);
-        take().or_else(|word| Self::insist(core, age, word, take))?;
+        take().or_else(|word| self.insist(core, age, word, take))?;
         if own > 0 {
             locks.shared.retain(|shared| *shared != row);
         }
@@ -131,21 +134,27 @@ impl<P: Policy> TwoPhase<P> {
     #[cold]
     #[inline(never)]
     fn insist(
+        &self,
         core: &mut Core<'_>,
         age: u64,
         mut word: u64,
         mut take: impl FnMut() -> Result<(), u64>,
     ) -> Result<(), Abort> {
-        if !P::waits(age, word) {
+        let mut waited = Err(());
+        if P::waits(age, word) {
+            waited = core.waits.until(|| match take() {
+                Ok(()) => Some(Ok(())),
+                Err(now) => {
+                    word = now;
+                    (!P::waits(age, word)).then_some(Err(()))
+                }
+            });
+        } else {
             core.waits.counts.waits += 1;
-            return Err(P::refuse().into());
         }
-        core.waits.until(|| match take() {
-            Ok(()) => Some(Ok(())),
-            Err(now) => {
-                word = now;
-                (!P::waits(age, word)).then(|| Err(P::refuse().into()))
-            }
+        waited.map_err(|()| {
+            core.witnessed += 1;
+            (self.refuse.function())().into()
         })
     }
 
@@ -194,11 +203,11 @@ impl<P: Policy> Protocol for TwoPhase<P> {
     type Local = Locks;
 
     fn new() -> Self {
-        Self { policy: PhantomData }
+        Self { refuse: Called::new(P::refuse), policy: PhantomData }
     }
 
-    fn witness() -> usize {
-        P::refuse as *const () as usize
+    fn witness(&self) -> Address {
+        self.refuse.address()
     }
 
     fn local(&self, _: &mut Core<'_>) -> Locks {
@@ -221,7 +230,7 @@ impl<P: Policy> Protocol for TwoPhase<P> {
         bytes: &mut [u8],
     ) -> Result<Seen, Abort> {
         let row = place.row;
-        Self::share(locks, core, row)?;
+        self.share(locks, core, row)?;
         let header = row.head().load(Ordering::Relaxed);
         if header & DEAD != 0 {
             lock_word::leave_shared(row.second());
@@ -251,7 +260,7 @@ impl<P: Policy> Protocol for TwoPhase<P> {
                 Seen::Absent | Seen::Dead => Claim::Dead,
             });
         }
-        Self::exclude(locks, core, place.row)?;
+        self.exclude(locks, core, place.row)?;
         let header = place.row.head().load(Ordering::Relaxed);
         if header & DEAD != 0 {
             lock_word::leave_exclusive(place.row.second());

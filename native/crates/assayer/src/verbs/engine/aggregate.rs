@@ -100,7 +100,7 @@ pub fn expected(table: &Table, sums: usize) -> Vec<i64> {
 pub fn ran_plan(plan: &dyn Plan, calls: u64) -> Ran {
     let Code { address, symbol, .. } = plan.code();
     let made = plan.machine_code().map(|code| {
-        let (instructions, counts) = census::of_code(code, address as u64);
+        let (instructions, counts) = census::of_code(code, address.get() as u64);
         Made { symbol, instructions, counts }
     });
     Ran { made, ..ran("plan", address, calls) }

@@ -11,7 +11,6 @@ use assay_engine::transactional::{
 };
 use assay_plans::{COLUMN_OF_SUMS, Plan as QueryPlan, Query, compile, hits_like};
 use assay_primitives::{Clock, htm};
-use assay_transactions::CcKind;
 use assay_workload::{Plan, tpcc, trade_desk};
 
 use super::aggregate;
@@ -209,7 +208,7 @@ fn run<J: Job + 'static>(
     };
     let measured = measurement.run(make_unit, ready, output)?;
     output.write("health", &measured.health)?;
-    let ending = ending(request, &built, &measured, asked)?;
+    let ending = ending(&built, &measured, asked)?;
     output.write("result", &result(&measurement, &measured, ending)?)
 }
 
@@ -249,35 +248,33 @@ fn manifest(
     })
 }
 
-fn ending(
-    request: &EngineRequest,
-    built: &Built,
-    measured: &Measured,
-    asked: &Asked,
-) -> Result<Ending, Failure> {
+fn ending(built: &Built, measured: &Measured, asked: &Asked) -> Result<Ending, Failure> {
     let engine = &*built.engine;
     let faults = engine.faults()?;
     Ok(Ending {
         latency_of: "operations",
-        ran: what_ran(request, built, measured, asked),
+        ran: what_ran(built, measured, asked),
         memory: Some(built.memory()?),
         state: State { records: None, checksum_ok: faults.is_empty(), faults },
     })
 }
 
-fn what_ran(
-    request: &EngineRequest,
-    built: &Built,
-    measured: &Measured,
-    asked: &Asked,
-) -> Vec<Ran> {
+fn what_ran(built: &Built, measured: &Measured, asked: &Asked) -> Vec<Ran> {
     let counts = &measured.counts;
-    let waits = counts.contention.iter().map(|(_, class)| class.waits).sum();
+    // Rows and the log are waited for in other ways.
+    let slow = counts.contention.iter().filter(|(class, _)| !["row", "log"].contains(class));
+    let waits = slow.map(|(_, class)| class.waits).sum();
     let calls = |role: &str| number(&counts.lookups, role);
+    let counted = |name: &str| number(&counts.counters, name);
     let mut all = vec![
         ran("lock_slow", built.lock_slow, waits),
-        ran("index_find", built.index_find, calls("index")),
-        ran("cc", built.engine.cc_address(), number(&counts.counters, cc_counter(request))),
+        // What a hash cache answered did not reach the tree.
+        ran(
+            "index_find",
+            built.index_find,
+            calls("index").saturating_sub(counted("hash_cache.hits")),
+        ),
+        ran("cc", built.engine.cc(), counted("cc_calls")),
     ];
     if let Some(caches) = &built.caches {
         let roles = ["data_cache_lookup", "system_cache_lookup"].into_iter().zip(CACHES);
@@ -295,16 +292,6 @@ fn what_ran(
 
 fn number(numbers: &[(&'static str, u64)], name: &str) -> u64 {
     numbers.iter().find(|(other, _)| *other == name).map_or(0, |(_, number)| *number)
-}
-
-/// What counts the calls of the function that only this concurrency control has: for locking that
-/// by which it refuses, for the others that by which they commit.
-fn cc_counter(request: &EngineRequest) -> &'static str {
-    match request.parts.cc {
-        CcChoice::Of(CcKind::NoWait) => "aborts.lock_busy",
-        CcChoice::Of(CcKind::WaitDie) => "aborts.died",
-        _ => "commits",
-    }
 }
 
 fn reports(built: &Built, measured: &Measured) -> u64 {

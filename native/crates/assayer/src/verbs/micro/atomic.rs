@@ -1,7 +1,7 @@
 //! Atomic read-modify-write of one word, or of one for each thread, in a chosen flavour.
 
 use assay_primitives::atomics::Cell;
-use assay_primitives::{Arena, Atomic, AtomicOperation};
+use assay_primitives::{Address, Arena, Atomic, AtomicOperation};
 use serde_json::Value;
 
 use super::frame::{self, Kind, SHORT, Share};
@@ -35,7 +35,7 @@ impl Kind for AtomicKind {
     const NAME: &'static str = "atomic";
     const TIMED: u64 = SHORT;
 
-    fn address(&self) -> usize {
+    fn address(&self) -> Address {
         self.atomic.address()
     }
 

@@ -2,8 +2,8 @@
 
 use core::hint::black_box;
 
-use assay_primitives::Arena;
 use assay_primitives::calls::{self, Call, Targets};
+use assay_primitives::{Address, Arena, Called};
 use serde_json::Value;
 
 use super::frame::{self, Kind, SHORT, Share};
@@ -15,12 +15,15 @@ use crate::protocol::request::MicroRequest;
 pub fn run(request: &MicroRequest, output: &mut Output) -> Result<(), Failure> {
     frame::run(request, output, |_| {
         let arena = Arena::new(1, request.parts.pages)?;
-        Ok(CallKind { call: request.parts.call, targets: black_box(Targets::new()), arena })
+        let call = request.parts.call;
+        let function = Called::new(calls::function(call));
+        Ok(CallKind { call, function, targets: black_box(Targets::new()), arena })
     })
 }
 
 struct CallKind {
     call: Call,
+    function: Called<calls::Function>,
     targets: Targets,
     arena: Arena,
 }
@@ -29,8 +32,8 @@ impl Kind for CallKind {
     const NAME: &'static str = "call";
     const TIMED: u64 = SHORT;
 
-    fn address(&self) -> usize {
-        calls::function(self.call) as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     fn chosen(&self) -> Vec<(&'static str, Value)> {
@@ -43,8 +46,7 @@ impl Kind for CallKind {
 
     fn share(&self, _: usize) -> Result<Box<dyn Share + '_>, Failure> {
         let expected = Targets::expected(SHORT, START);
-        let function = calls::function(self.call);
-        Ok(Box::new(CallShare { function, targets: &self.targets, expected }))
+        Ok(Box::new(CallShare { function: self.function, targets: &self.targets, expected }))
     }
 }
 
@@ -52,7 +54,7 @@ impl Kind for CallKind {
 const START: u64 = 1;
 
 struct CallShare<'a> {
-    function: calls::Function,
+    function: Called<calls::Function>,
     targets: &'a Targets,
     expected: u64,
 }
@@ -60,7 +62,7 @@ struct CallShare<'a> {
 impl Share for CallShare<'_> {
     fn run(&mut self, times: u64) -> bool {
         // SAFETY: the targets are borrowed.
-        let result = unsafe { (self.function)(self.targets, times, START) };
+        let result = unsafe { (self.function.function())(self.targets, times, START) };
         // Batches with extras are seldom: they may take the slow way.
         let expected = if times == SHORT { self.expected } else { Targets::expected(times, START) };
         result == expected

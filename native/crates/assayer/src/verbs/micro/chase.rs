@@ -1,7 +1,7 @@
 //! Loads that depend on each other, through memory on pages of a chosen kind.
 
-use assay_primitives::Arena;
-use assay_primitives::chase::{Chase, LINE_BYTES, PLACES_MAX, Place, assay_chase};
+use assay_primitives::chase::{self, Chase, LINE_BYTES, PLACES_MAX, Place, assay_chase};
+use assay_primitives::{Address, Arena, Called};
 use assay_workload::random::Random;
 use serde_json::Value;
 
@@ -26,7 +26,8 @@ pub fn run(
         let mut random = Random::new(schedule.seed, PURPOSE);
         let chase = Chase::new(&arena, bytes, stride, |bound| random.below(bound))
             .ok_or_else(|| anyhow::anyhow!("the arena has no room for {bytes} bytes"))?;
-        Ok(ChaseKind { chase, stride, threads: schedule.threads, arena })
+        let function = Called::new(assay_chase as chase::Function);
+        Ok(ChaseKind { function, chase, stride, threads: schedule.threads, arena })
     })
 }
 
@@ -47,6 +48,7 @@ fn check(bytes: usize, stride: usize) -> Result<(), Failure> {
 }
 
 struct ChaseKind {
+    function: Called<chase::Function>,
     chase: Chase,
     stride: usize,
     threads: usize,
@@ -57,8 +59,8 @@ impl Kind for ChaseKind {
     const NAME: &'static str = "chase";
     const TIMED: u64 = SHORT;
 
-    fn address(&self) -> usize {
-        assay_chase as *const () as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     fn chosen(&self) -> Vec<(&'static str, Value)> {
@@ -71,11 +73,13 @@ impl Kind for ChaseKind {
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
         let first = self.chase.places() / self.threads * thread;
-        Ok(Box::new(ChaseShare { chase: &self.chase, place: self.chase.place(first) }))
+        let (function, chase) = (self.function, &self.chase);
+        Ok(Box::new(ChaseShare { function, chase, place: chase.place(first) }))
     }
 }
 
 struct ChaseShare<'a> {
+    function: Called<chase::Function>,
     chase: &'a Chase,
     place: *const Place,
 }
@@ -84,7 +88,7 @@ impl Share for ChaseShare<'_> {
     fn run(&mut self, times: u64) -> bool {
         let from = self.place;
         // SAFETY: the places are borrowed.
-        self.place = unsafe { assay_chase(from, times) };
+        self.place = unsafe { (self.function.function())(from, times) };
         // SAFETY: as above; both came from the chase.
         unsafe { self.chase.leads(from, times, self.place) }
     }

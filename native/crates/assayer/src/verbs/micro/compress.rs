@@ -3,8 +3,8 @@
 //! The buffer is made up: stretches of fresh random bytes, and copies of earlier stretches for a
 //! share that the workload states. The ratio that results is in the manifest.
 
-use assay_primitives::Arena;
 use assay_primitives::codecs::{self, Codec, Compression, ZSTD_LEVELS};
+use assay_primitives::{Address, Arena, Called};
 use assay_workload::random::Random;
 use serde_json::Value;
 
@@ -43,7 +43,12 @@ pub fn run(
         let (count, seed) = (schedule.threads + 1, schedule.seed);
         let buffers = Buffers::new(&sizes, count, seed, request.parts.pages)?;
         let workload = workload.clone();
-        let mut kind = CompressKind { compression, level, room, workload, buffers, packed: 0 };
+        let function = Called::new(match workload.direction {
+            Direction::Compress => codecs::compress(compression),
+            Direction::Decompress => codecs::decompress(compression),
+        });
+        let mut kind =
+            CompressKind { compression, level, room, workload, function, buffers, packed: 0 };
         kind.packed = kind.prepare(0)?.packed_bytes;
         Ok(kind)
     })
@@ -54,19 +59,13 @@ struct CompressKind {
     level: i32,
     room: usize,
     workload: CompressWorkload,
+    function: Called<codecs::Function>,
     buffers: Buffers,
     /// Bytes of the first thread's buffer, compressed.
     packed: usize,
 }
 
 impl CompressKind {
-    fn function(&self) -> codecs::Function {
-        match self.workload.direction {
-            Direction::Compress => codecs::compress(self.compression),
-            Direction::Decompress => codecs::decompress(self.compression),
-        }
-    }
-
     /// A thread's buffers, filled, compressed, decompressed and compared.
     fn prepare(&self, thread: usize) -> Result<CompressShare<'_>, Failure> {
         let bytes = self.workload.buffer_bytes;
@@ -82,7 +81,7 @@ impl CompressKind {
         if length != bytes || back != plain {
             return Err(wrong().into());
         }
-        let (function, direction) = (self.function(), self.workload.direction);
+        let (function, direction) = (self.function, self.workload.direction);
         Ok(CompressShare { codec, function, direction, plain, back, packed, packed_bytes })
     }
 }
@@ -105,8 +104,8 @@ impl Kind for CompressKind {
     const NAME: &'static str = "compress";
     const TIMED: u64 = 1;
 
-    fn address(&self) -> usize {
-        self.function() as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     fn chosen(&self) -> Vec<(&'static str, Value)> {
@@ -129,7 +128,7 @@ impl Kind for CompressKind {
 
 struct CompressShare<'a> {
     codec: Codec,
-    function: codecs::Function,
+    function: Called<codecs::Function>,
     direction: Direction,
     plain: &'a mut [u8],
     back: &'a mut [u8],
@@ -143,12 +142,12 @@ impl Share for CompressShare<'_> {
         for _ in 0..times {
             is_right &= match self.direction {
                 Direction::Compress => {
-                    let filled = self.codec.run(self.function, self.plain, self.packed);
+                    let filled = self.codec.run(self.function.function(), self.plain, self.packed);
                     filled == Some(self.packed_bytes)
                 }
                 Direction::Decompress => {
                     let packed = &self.packed[..self.packed_bytes];
-                    let filled = self.codec.run(self.function, packed, self.back);
+                    let filled = self.codec.run(self.function.function(), packed, self.back);
                     filled == Some(self.plain.len())
                 }
             };

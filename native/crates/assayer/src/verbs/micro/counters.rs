@@ -1,7 +1,7 @@
 //! A counter for each thread, at a chosen distance from the next: false sharing, or none.
 
-use assay_primitives::Arena;
-use assay_primitives::counters::{Counters, assay_counters_add};
+use assay_primitives::counters::{self, Counters, assay_counters_add};
+use assay_primitives::{Address, Arena, Called};
 use core::sync::atomic::AtomicU64;
 use serde_json::Value;
 
@@ -25,11 +25,13 @@ pub fn run(request: &MicroRequest, output: &mut Output) -> Result<(), Failure> {
         let arena = Arena::new(Counters::bytes(count, stride), request.parts.pages)?;
         let counters = Counters::new(&arena, count, stride)
             .ok_or_else(|| anyhow::anyhow!("the arena has no room for {count} counters"))?;
-        Ok(CountersKind { counters, stride, arena })
+        let function = Called::new(assay_counters_add as counters::Function);
+        Ok(CountersKind { function, counters, stride, arena })
     })
 }
 
 struct CountersKind {
+    function: Called<counters::Function>,
     counters: Counters,
     stride: usize,
     arena: Arena,
@@ -39,8 +41,8 @@ impl Kind for CountersKind {
     const NAME: &'static str = "counters";
     const TIMED: u64 = SHORT;
 
-    fn address(&self) -> usize {
-        assay_counters_add as *const () as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     fn chosen(&self) -> Vec<(&'static str, Value)> {
@@ -53,7 +55,8 @@ impl Kind for CountersKind {
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
-        Ok(Box::new(CounterShare { counter: self.counters.counter(thread) }))
+        let counter = self.counters.counter(thread);
+        Ok(Box::new(CounterShare { function: self.function, counter }))
     }
 
     fn is_sound(&mut self, executed: u64) -> bool {
@@ -62,13 +65,14 @@ impl Kind for CountersKind {
 }
 
 struct CounterShare<'a> {
+    function: Called<counters::Function>,
     counter: &'a AtomicU64,
 }
 
 impl Share for CounterShare<'_> {
     fn run(&mut self, times: u64) -> bool {
         // SAFETY: the counter is borrowed.
-        unsafe { assay_counters_add(self.counter, times) };
+        unsafe { (self.function.function())(self.counter, times) };
         true
     }
 }

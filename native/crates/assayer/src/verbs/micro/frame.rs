@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use assay_primitives::{Arena, Clock};
+use assay_primitives::{Address, Arena, Clock};
 use serde_json::Value;
 
 use crate::driver::{Counts, Done, Unit};
@@ -33,7 +33,7 @@ pub trait Kind: Sync {
     const TIMED: u64;
 
     /// The run-time address of the function under test.
-    fn address(&self) -> usize;
+    fn address(&self) -> Address;
 
     /// What was really chosen and obtained, for the manifest.
     fn chosen(&self) -> Vec<(&'static str, Value)>;

@@ -1,7 +1,7 @@
 //! A hash or a cipher over a buffer, each value compared with the first.
 
-use assay_primitives::Arena;
 use assay_primitives::hashes::{self, Hash};
+use assay_primitives::{Address, Arena, Called};
 use serde_json::Value;
 
 use super::buffers::Buffers;
@@ -21,12 +21,15 @@ pub fn run(
     frame::run(request, output, |schedule| {
         let pages = request.parts.pages;
         let buffers = Buffers::new(&[bytes], schedule.threads, schedule.seed, pages)?;
-        Ok(HashKind { hash: request.parts.hash, bytes, buffers })
+        let hash = request.parts.hash;
+        let function = Called::new(hashes::function(hash));
+        Ok(HashKind { hash, function, bytes, buffers })
     })
 }
 
 struct HashKind {
     hash: Hash,
+    function: Called<hashes::Function>,
     bytes: usize,
     buffers: Buffers,
 }
@@ -35,8 +38,8 @@ impl Kind for HashKind {
     const NAME: &'static str = "hash";
     const TIMED: u64 = 1;
 
-    fn address(&self) -> usize {
-        hashes::function(self.hash) as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     fn chosen(&self) -> Vec<(&'static str, Value)> {
@@ -51,7 +54,7 @@ impl Kind for HashKind {
         let mut random = self.buffers.random(thread);
         let buffer = self.buffers.zeroed(self.bytes)?;
         buffer.fill_with(|| random.bits() as u8);
-        let function = hashes::function(self.hash);
+        let function = self.function;
         let mut share = HashShare { function, buffer, expected: [0; 2], turn: 0 };
         // A cipher gives back at every second turn what was there.
         share.expected = [share.once(), share.once()];
@@ -60,7 +63,7 @@ impl Kind for HashKind {
 }
 
 struct HashShare<'a> {
-    function: hashes::Function,
+    function: Called<hashes::Function>,
     buffer: &'a mut [u8],
     expected: [u64; 2],
     turn: usize,
@@ -69,7 +72,7 @@ struct HashShare<'a> {
 impl HashShare<'_> {
     fn once(&mut self) -> u64 {
         // SAFETY: the buffer is this thread's own.
-        unsafe { (self.function)(self.buffer.as_mut_ptr(), self.buffer.len()) }
+        unsafe { (self.function.function())(self.buffer.as_mut_ptr(), self.buffer.len()) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Stores, loads or read-modify-writes of a word under a chosen memory order.
 
-use assay_primitives::{Access, Arena, Order, orders};
+use assay_primitives::{Access, Address, Arena, Called, Order, orders};
 use serde_json::Value;
 
 use super::frame::{self, Kind, SHORT, Share};
@@ -18,12 +18,13 @@ pub fn run(
     frame::run(request, output, |schedule| {
         let words = Words::new(workload.words, schedule.threads, request.parts.pages)?;
         let (access, order) = (workload.access, request.parts.order);
-        Ok(OrderKind { function: orders::function(access, order), access, order, words })
+        let function = Called::new(orders::function(access, order));
+        Ok(OrderKind { function, access, order, words })
     })
 }
 
 struct OrderKind {
-    function: orders::Function,
+    function: Called<orders::Function>,
     access: Access,
     order: Order,
     words: Words<Apart>,
@@ -33,8 +34,8 @@ impl Kind for OrderKind {
     const NAME: &'static str = "order";
     const TIMED: u64 = SHORT;
 
-    fn address(&self) -> usize {
-        self.function as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     fn chosen(&self) -> Vec<(&'static str, Value)> {
@@ -61,14 +62,14 @@ impl Kind for OrderKind {
 }
 
 struct OrderShare<'a> {
-    function: orders::Function,
+    function: Called<orders::Function>,
     word: &'a Apart,
 }
 
 impl Share for OrderShare<'_> {
     fn run(&mut self, times: u64) -> bool {
         // SAFETY: the word is borrowed.
-        core::hint::black_box(unsafe { (self.function)(&self.word.0, times) });
+        core::hint::black_box(unsafe { (self.function.function())(&self.word.0, times) });
         true
     }
 }

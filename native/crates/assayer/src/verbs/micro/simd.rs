@@ -2,8 +2,8 @@
 
 use core::hint::black_box;
 
-use assay_primitives::Arena;
 use assay_primitives::simd::{Simd, SimdFunction, SimdWork};
+use assay_primitives::{Address, Arena};
 use serde_json::Value;
 
 use super::buffers::Buffers;
@@ -44,7 +44,7 @@ impl Kind for SimdKind {
     const NAME: &'static str = "simd";
     const TIMED: u64 = 1;
 
-    fn address(&self) -> usize {
+    fn address(&self) -> Address {
         self.function.address()
     }
 

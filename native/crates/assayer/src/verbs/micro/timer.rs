@@ -1,7 +1,7 @@
 //! Reading the time from a chosen source.
 
-use assay_primitives::Arena;
 use assay_primitives::timers::{self, Timer};
+use assay_primitives::{Address, Arena, Called};
 use serde_json::Value;
 
 use super::frame::{self, Kind, SHORT, Share};
@@ -13,14 +13,14 @@ use crate::protocol::request::MicroRequest;
 pub fn run(request: &MicroRequest, output: &mut Output) -> Result<(), Failure> {
     frame::run(request, output, |_| {
         let timer = request.parts.timer;
-        let function = timers::function(timer)?;
+        let function = Called::new(timers::function(timer)?);
         Ok(TimerKind { timer, function, arena: Arena::new(1, request.parts.pages)? })
     })
 }
 
 struct TimerKind {
     timer: Timer,
-    function: timers::Function,
+    function: Called<timers::Function>,
     arena: Arena,
 }
 
@@ -28,8 +28,8 @@ impl Kind for TimerKind {
     const NAME: &'static str = "timer";
     const TIMED: u64 = SHORT;
 
-    fn address(&self) -> usize {
-        self.function as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     fn chosen(&self) -> Vec<(&'static str, Value)> {
@@ -46,12 +46,12 @@ impl Kind for TimerKind {
 }
 
 struct TimerShare {
-    function: timers::Function,
+    function: Called<timers::Function>,
 }
 
 impl Share for TimerShare {
     fn run(&mut self, times: u64) -> bool {
         // SAFETY: the function was handed out for this CPU.
-        unsafe { (self.function)(times) == 1 }
+        unsafe { (self.function.function())(times) == 1 }
     }
 }

@@ -1,7 +1,7 @@
 //! Eight-byte loads of a chosen alignment.
 
-use assay_primitives::Arena;
-use assay_primitives::unaligned::{Alignment, Pages, assay_unaligned_load};
+use assay_primitives::unaligned::{self, Alignment, Pages, assay_unaligned_load};
+use assay_primitives::{Address, Arena, Called};
 use serde_json::Value;
 
 use super::frame::{self, Kind, SHORT, Share};
@@ -15,11 +15,13 @@ pub fn run(request: &MicroRequest, output: &mut Output) -> Result<(), Failure> {
         let arena = Arena::new(Pages::BYTES, request.parts.pages)?;
         let pages = Pages::new(&arena)
             .ok_or_else(|| anyhow::anyhow!("the arena has no room for the pages"))?;
-        Ok(UnalignedKind { alignment: request.parts.alignment, pages, arena })
+        let function = Called::new(assay_unaligned_load as unaligned::Function);
+        Ok(UnalignedKind { function, alignment: request.parts.alignment, pages, arena })
     })
 }
 
 struct UnalignedKind {
+    function: Called<unaligned::Function>,
     alignment: Alignment,
     pages: Pages,
     arena: Arena,
@@ -29,8 +31,8 @@ impl Kind for UnalignedKind {
     const NAME: &'static str = "unaligned";
     const TIMED: u64 = SHORT;
 
-    fn address(&self) -> usize {
-        assay_unaligned_load as *const () as usize
+    fn address(&self) -> Address {
+        self.function.address()
     }
 
     /// `load_offset_bytes` is where in a page of 4 KiB the loads really lie.
@@ -44,11 +46,13 @@ impl Kind for UnalignedKind {
     }
 
     fn share(&self, _: usize) -> Result<Box<dyn Share + '_>, Failure> {
-        Ok(Box::new(UnalignedShare { alignment: self.alignment, pages: &self.pages }))
+        let (function, alignment) = (self.function, self.alignment);
+        Ok(Box::new(UnalignedShare { function, alignment, pages: &self.pages }))
     }
 }
 
 struct UnalignedShare<'a> {
+    function: Called<unaligned::Function>,
     alignment: Alignment,
     pages: &'a Pages,
 }
@@ -56,7 +60,7 @@ struct UnalignedShare<'a> {
 impl Share for UnalignedShare<'_> {
     fn run(&mut self, times: u64) -> bool {
         // SAFETY: the pages are borrowed.
-        let sum = unsafe { assay_unaligned_load(self.pages.start(self.alignment), times) };
+        let sum = unsafe { (self.function.function())(self.pages.start(self.alignment), times) };
         sum == Pages::expected(self.alignment, times)
     }
 }
