@@ -9,7 +9,8 @@ import identical
 import pytest
 import shipped
 
-from assay.study import read, shipped as shipped_studies
+from assay.study import read
+from assay.study import shipped as shipped_studies
 
 
 @pytest.mark.parametrize("name", identical.TARGETS)
