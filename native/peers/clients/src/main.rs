@@ -55,7 +55,9 @@ fn main() -> Result<()> {
     let operations = match kind {
         Kind::PingPongEpoll => ping_pong::epoll::run(&ping_pong(&load)?, time)?,
         Kind::PingPongIoUring => ping_pong::uring::run(&ping_pong(&load)?, time)?,
-        Kind::TokioPostgresProtocol => point_select::run(&load, point_select::postgres::connection)?,
+        Kind::TokioPostgresProtocol => {
+            point_select::run(&load, point_select::postgres::connection)?
+        }
         Kind::TokioMysqlCommon => point_select::run(&load, point_select::mysql::connection)?,
     };
     println!("{{\"operations\": {operations}}}");

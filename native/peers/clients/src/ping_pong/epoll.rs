@@ -43,7 +43,8 @@ pub fn run(peers: &Peers, time: Duration) -> Result<u64> {
                 return Ok(operations);
             }
             let number = name as usize;
-            let received = match net::recv(&peers.sockets[number], &mut buffer, RecvFlags::empty()) {
+            let received = match net::recv(&peers.sockets[number], &mut buffer, RecvFlags::empty())
+            {
                 Ok((0, _)) => bail!("the server closed a connection"),
                 Ok((bytes, _)) => bytes,
                 Err(Errno::AGAIN) => continue,

@@ -27,9 +27,8 @@ impl RingBuffers {
     pub fn new(submitter: &Submitter<'_>) -> Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: new memory is wanted, wherever the kernel puts it.
-        let memory = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), BYTES, protection, MapFlags::PRIVATE)?
-        };
+        let memory =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), BYTES, protection, MapFlags::PRIVATE)? };
         // SAFETY: page-aligned, large enough, and never unmapped.
         unsafe { submitter.register_buf_ring_with_flags(memory as u64, BUFFERS, GROUP, 0)? };
         let mut ring = Self { memory: memory.cast(), tail: 0 };

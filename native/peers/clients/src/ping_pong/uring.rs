@@ -1,5 +1,6 @@
 //! By `io_uring`: one call sends what there is to send, and waits for answers.
 
+use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 use io_uring::types::{Fd, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
-use super::ring_buffers::{GROUP, RingBuffers};
 use super::Peers;
+use super::ring_buffers::{GROUP, RingBuffers};
 
 const COMPLETIONS: u32 = 4096;
 /// The answers of the timer and of a send that failed; others have the number of their connection.
@@ -35,7 +36,10 @@ pub fn run(peers: &Peers, time: Duration) -> Result<u64> {
         // SAFETY: what entries point to lives until the ring is dropped, at the end of this function.
         unsafe { ring.submission().push_multiple(&work).context("the ring is full")? };
         work.clear();
-        ring.submit_and_wait(1)?;
+        match ring.submit_and_wait(1) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            entered => _ = entered?,
+        }
         for answer in ring.completion() {
             let (name, result) = (answer.user_data(), answer.result());
             match name {
