@@ -111,7 +111,8 @@ impl Transactional for LmdbSession<'_> {
 
 impl Session for LmdbSession<'_> {
     fn get(&mut self, key: u64, copy: &mut [u8]) -> Result<bool> {
-        self.read(&self.lmdb.env.read_txn()?, key, copy)
+        let read = self.lmdb.env.read_txn()?;
+        self.read(&read, key, copy)
     }
 
     fn update(&mut self, key: u64, field: Field<'_>) -> Result<bool> {
