@@ -36,7 +36,11 @@ pub fn run(peers: &Peers, time: Duration) -> Result<u64> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut operations = 0;
     loop {
-        let (found, _) = epoll::wait(&poll, &mut events, None)?;
+        let found = match epoll::wait(&poll, &mut events, None) {
+            Ok((found, _)) => found,
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        };
         for event in found {
             let name = event.data.u64();
             if name == OVER {

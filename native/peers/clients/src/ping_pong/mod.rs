@@ -65,6 +65,7 @@ fn answer_bytes(mut socket: &TcpStream, request: &[u8]) -> Result<usize> {
             Ok(0) => bail!("the server closed the connection after {bytes} bytes"),
             Ok(more) => bytes += more,
             Err(error) if error.kind() == ErrorKind::WouldBlock && bytes > 0 => return Ok(bytes),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error).context("waiting for the first answer"),
         }
     }
