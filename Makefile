@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml requirements.txt native/Cargo.toml native/Cargo.lock \
            $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: install demo check test test-native test-aarch64 test-python test-units test-servers \
+.PHONY: install demo check test test-native test-aarch64 test-sanitizers test-python test-units test-servers \
         test-readiness bench-inspect lint lint-python lint-native format clean
 
 install: $(STAMP)
@@ -49,6 +49,10 @@ test-native:
 test-aarch64:
 	scripts/test-aarch64
 
+# The crates with unsafe code, under AddressSanitizer and ThreadSanitizer: x86-64 only, many minutes.
+test-sanitizers:
+	scripts/test-sanitizers
+
 test-python: install
 	scripts/phases test-units test-servers
 
@@ -85,12 +89,12 @@ format: install
 	cargo fmt --manifest-path native/peers/Cargo.toml --all
 	cargo fmt --manifest-path native/fuzz/Cargo.toml
 
-# Needs cargo-fuzz and the nightly compiler (native/fuzz/README.md).
+# Needs cargo-fuzz (native/fuzz/README.md). The stable compiler takes libFuzzer's flags if it is told to.
 SECONDS ?= 60
 fuzz-%:
 	mkdir -p native/fuzz/artifacts/$*-corpus
-	cd native && cargo +nightly fuzz run --fuzz-dir fuzz $* fuzz/artifacts/$*-corpus fuzz/corpus/$* -- \
-	    -max_total_time=$(SECONDS) -max_len=4096
+	cd native && RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir fuzz $* fuzz/artifacts/$*-corpus \
+	    fuzz/corpus/$* -- -max_total_time=$(SECONDS) -max_len=4096
 
 # benchmarks/inspect.py would hide Python's own module of that name.
 bench-inspect: install
