@@ -47,6 +47,7 @@ def commands() -> Iterator[tuple[str, str]]:
 PARSED_ONLY = {
     "assay load": "needs a server of the reader's",
     "assay serve": "runs until it is interrupted",
+    "assay compare": "measures commands of the reader's; tests/compare compares some",
     "assay run my-hint.toml": "measures for minutes; tests/cli and tests/bench run studies",
     "assay run --extend": "measures again; the prepared bundle is of a target that is not real",
     "assay pilot": "measures; tests/cli runs a pilot",

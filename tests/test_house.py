@@ -35,6 +35,7 @@ ORDER = (
     "claims",
     "readiness",
     "report",
+    "compare",
     "load",
     "api",
     "__init__",
