@@ -22,6 +22,7 @@ ORDER = (
     "host",
     "counters",
     "stats",
+    "imports",
     "plan",
     "verdict",
     "record",

@@ -63,7 +63,8 @@ class JobTarget(Target):
     def check(self, launch: Launch) -> None:
         if launch.binary is not None:
             raise InputError(
-                "a job has no executable but that of its command", next_step="name it in the command"
+                "a job has no executable but that of its command",
+                next_step="name it in the command",
             )
         words = words_of(launch)
         program_of(words, launch)
