@@ -102,6 +102,11 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text("\n".join(rows) + "\n")
     (folder / "prices.toml").write_text(PRICES)
     shutil.copy("/bin/true", folder / "librocksdb.so")
+    samples = ROOT / "tests" / "data" / "imports"
+    shutil.copytree(samples, folder, dirs_exist_ok=True)
+    shutil.copytree(samples / "criterion", folder / "target" / "criterion")
+    for run in ("1", "2"):
+        shutil.copy(samples / f"sysbench-{run}.txt", folder / f"other-{run}.txt")
     for tree in ("SRC", "PATH"):
         (folder / tree).mkdir()
         (folder / tree / "pause.c").write_text("int main(void) { return 0; }\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -18,19 +18,21 @@ from assay.cli._output import (
     clean_console,
     guarded,
     story,
+    tell,
     tell_json,
     tell_tables,
 )
 from assay.cli._quantities import read_fraction, read_seconds
 from assay.cli.display.compared import ComparedTerminal, alone_view, compared_view
 from assay.cli.display.live import Plain
-from assay.compare import METRICS, Contender, Question, look, measure_alone, study_text
-from assay.compare.question import contenders, scanned, words_of_shell
+from assay.compare import METRICS, Contender, Question, gate, look, measure_alone, study_text
+from assay.compare.question import NAME_MAX, contenders, scanned, words_of_shell
 from assay.core.errors import ExitCode, InputError
 from assay.core.metrics import Better
 from assay.core.parameters import nearest
 from assay.host import host_facts, wait_until_quiet
 from assay.record import Bundle
+from assay.report import Line
 from assay.report.html.page import report_html
 from assay.study import Study, read
 from assay.verdict.observations import FOREIGN_CPUS
@@ -79,6 +81,9 @@ def command(
     seed: int = typer.Option(None, help="Seed of the run order; drawn by default."),
     out: Path = typer.Option(None, help="Folder of the bundle."),
     save_study: Path = typer.Option(None, help="Write the study to this file, and run nothing."),
+    ci: bool = typer.Option(False, "--ci", help="A gate: Markdown, JUnit, annotations, exit 1."),
+    fail_if: str = typer.Option("0%", help="With --ci: the loss that fails, if it is sure."),
+    junit: Path = typer.Option(Path("assay-junit.xml"), help="With --ci: where JUnit goes."),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
     """Compare commands: which one is faster, by how much, how surely.
@@ -96,7 +101,6 @@ def command(
         warmup=warmup,
         window=window,
         patience=timeout,
-        budget=budget,
         directory=None if cwd is None else cwd.resolve(),
         prepare=_helper(prepare_, shell),
         between_arms=_helper(between, shell),
@@ -104,17 +108,39 @@ def command(
         any_code=ignore_failure,
         scan=scanned(scan),
     )
-    budget_s = None if budget is None else read_seconds("--budget", budget)
-    if len(asked.contenders) == 1:
-        _alone(asked, budget_s, seed, save_study, json)
+    wants = _Wanted(budget, seed, out, save_study, json, ci, fail_if, junit)
+    return _alone(asked, wants) if len(asked.contenders) == 1 else _compared(asked, wants)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What becomes of a comparison."""
+
+    budget: str | None
+    seed: int | None
+    out: Path | None
+    save_study: Path | None
+    json: bool
+    ci: bool
+    fail_if: str
+    junit: Path
+
+    @property
+    def budget_s(self) -> float | None:
+        return None if self.budget is None else read_seconds("--budget", self.budget)
+
+
+def _compared(asked: Question, wants: _Wanted) -> ExitCode | None:
+    allowed = read_fraction("--fail-if", wants.fail_if)
+    text, study = _looked(asked, wants.budget_s)
+    if wants.save_study is not None:
+        wants.save_study.write_text(text)
+        story().print(f"next: assay run {wants.save_study}")
         return None
-    text, study = _looked(asked, budget_s)
-    if save_study is not None:
-        save_study.write_text(text)
-        story().print(f"next: assay run {save_study}")
-        return None
-    bundle = _run(study, text, out, seed)
-    _answer(bundle, json)
+    bundle = _run(study, text, wants.out, wants.seed)
+    if wants.ci:
+        return _gate(bundle, allowed, wants.junit)
+    _answer(bundle, wants.json)
     return None
 
 
@@ -148,26 +174,43 @@ def _answer(bundle: Bundle, json: bool) -> None:
     story().print(f"bundle {bundle.folder}\nreport {path}", style="dim")
 
 
-def _alone(
-    asked: Question, budget_s: float | None, seed: int | None, save_study: Path | None, json: bool
-) -> None:
-    """One command, beside itself: a study needs two."""
-    if save_study is not None or asked.scan:
-        raise InputError("a study and a scan need two commands", next_step="name a second one")
+def _gate(bundle: Bundle, allowed: float, junit_file: Path) -> ExitCode:
+    """Tell a continuous integration; 1 only where a command surely hurts by more than allowed."""
+    plan, verdicts, records = bundle.plan, bundle.verdicts(), bundle.runs()
+    summary = gate.markdown(plan, records, verdicts, allowed)
+    tell([Line(text) for text in summary.splitlines()])
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        tell([Line(text) for text in gate.notes(plan, verdicts, allowed)])
+    if step := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(step).open("a", encoding="utf-8") as file:
+            file.write(summary)
+    junit_file.write_text(gate.junit(plan, verdicts, allowed), encoding="utf-8")
+    path = bundle.write_report(report_html(bundle))
+    story().print(f"bundle {bundle.folder}\nreport {path}\njunit {junit_file}", style="dim")
+    return ExitCode.NO if gate.failing(plan, verdicts, allowed) else ExitCode.OK
+
+
+def _alone(asked: Question, wants: _Wanted) -> ExitCode:
+    """One command, next to itself: a study needs two."""
+    if wants.save_study is not None or asked.scan or wants.ci:
+        raise InputError(
+            "a study, a scan and a gate need two commands", next_step="name the other one first"
+        )
     (only,) = asked.contenders
-    twin = Contender(only.name[: 60 - len(AGAIN)] + AGAIN, only.words, only.env)
+    twin = Contender(only.name[: NAME_MAX - len(AGAIN)] + AGAIN, only.words, only.env)
     _, study = _looked(replace(asked, contenders=(only, twin)), LONG_S)
     with story().status(f"running {only.name}") as status:
         found = measure_alone(
             study,
-            budget_s,
-            seed or int.from_bytes(os.urandom(4)),
+            wants.budget_s,
+            wants.seed or int.from_bytes(os.urandom(4)),
             lambda values: status.update(f"running {only.name}: {len(values)} runs"),
         )
-    if json:
+    if wants.json:
         tell_json(asdict(found))
     else:
         tell_tables([alone_view(found)])
+    return ExitCode.OK
 
 
 def _watcher() -> Watcher:

@@ -43,7 +43,6 @@ class Question:
     warmup: str = "0ms"
     window: str = "500ms"
     patience: str = "600s"
-    budget: str | None = None
     directory: Path | None = None
     prepare: tuple[str, ...] = ()
     between_arms: tuple[str, ...] = ()
