@@ -30,14 +30,14 @@ from simulated.noise import NOISES, machine
 from simulated.rows import clopper_pearson
 
 from assay.stats import Rule, judge
-from assay.stats.boundary import looks
+from assay.stats.boundary import once, schedule
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.signed_rank import SignedRank
 
 Table = dict[int, dict[str, float]]
 
 PLANNED, DEVIATION, ALPHA, MARGIN = 30, 0.02, 0.05, 0.02
-SCHEDULE = looks(PLANNED, ALPHA)
+SCHEDULE = schedule(PLANNED, ALPHA)
 ARMS = ("baseline", "a", "b", "c", "d", "e", "f", "g")
 EFFECTS = {
     "8 equal arms": (0, 0, 0, 0, 0, 0, 0, 0),
@@ -88,9 +88,9 @@ def race(machine: Machine) -> tuple[BestSet, int]:
     live = frozenset(ARMS)
     for done in range(1, PLANNED + 1):
         table[done - 1] = machine.block(live)
-        if done in SCHEDULE:
-            best = best_set(table, ARMS, SCHEDULE, PLANNED, ALPHA, done)
-            if settled(table, ARMS, SCHEDULE, PLANNED, ALPHA, done, MARGIN)[0]:
+        if done in SCHEDULE.looks:
+            best = best_set(table, ARMS, SCHEDULE, ALPHA, done)
+            if settled(table, ARMS, SCHEDULE, ALPHA, done, MARGIN)[0]:
                 break
             live = {*best.inside, ARMS[0]}
     return best, machine.used
@@ -113,7 +113,7 @@ def lost_unspent(table: Table, arm: str) -> bool:
     """Whether some other arm is ahead at p <= 5 % at any look."""
     for rival in set(table[0]) - {arm}:
         ahead = [row[rival] - row[arm] for row in table.values()]
-        for look in SCHEDULE:
+        for look in SCHEDULE.looks:
             sample = SignedRank(ahead[:look])
             if sample.estimate > 0 and sample.p_value() <= ALPHA:
                 return True
@@ -154,8 +154,8 @@ def case_rows(name: str, kind: str, studies: int, seed: int) -> list[Row]:
         count.exact += set(found.inside) == bests
         rng = np.random.default_rng((seed, k, 1))
         table = everything(Machine(rng, kind, effects))
-        once = best_set(table, ARMS, (PLANNED,), PLANNED, ALPHA, PLANNED)
-        count.exact_at_the_end += set(once.inside) == bests
+        at_the_end = best_set(table, ARMS, once(PLANNED), ALPHA, PLANNED)
+        count.exact_at_the_end += set(at_the_end.inside) == bests
         if flat:
             count.lost_by_rival += lost_unspent(table, "a")
         else:
@@ -186,7 +186,7 @@ def two_arms(kind: str, studies: int, seed: int) -> Row:
     lost = theirs = 0
     for k in range(12 * studies):
         table = everything(Machine(np.random.default_rng((seed, k, 2)), kind, pair))
-        best = best_set(table, list(pair), SCHEDULE, PLANNED, ALPHA, PLANNED)
+        best = best_set(table, list(pair), SCHEDULE, ALPHA, PLANNED)
         lost += "a" not in best.inside
         theirs += k % 12 == 0 and lost_unspent(table, "a")
     title = f"one given best lost, 2 equal arms, {kind}"

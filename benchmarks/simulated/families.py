@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay.stats import Rule, Word, judge, judge_once, main_effect, plan_blocks, simple_effect
+from assay.stats.boundary import once
 from assay.stats.sample_size import PILOT_BLOCKS
 from assay.stats.selection import best_set
 from assay.stats.sequence import extended
@@ -225,7 +226,7 @@ def _may_be_best(study: Floats, blocks: int) -> bool:
     """Whether all three together are in the best set; shape (blocks, cells)."""
     names = [str(cell) for cell in CELLS]
     table = {b: dict(zip(names, row, strict=True)) for b, row in enumerate(study.tolist())}
-    found = best_set(table, names, (blocks,), blocks, RULE.alpha, blocks)
+    found = best_set(table, names, once(blocks), RULE.alpha, blocks)
     return str((1, 1, 1)) in found.inside
 
 

@@ -1,7 +1,7 @@
 """Assay's own way from contrasts to a verdict, and what is counted about many of them.
 
-`whole` is what a user gets: pilot of 8 blocks, plan from |c|, looks, stop. `planned` leaves the
-pilot out and fixes the number of blocks, which uses up the error that the looks may spend.
+`whole` is what a user gets: pilot of 8 blocks, plan from |c|, looks, new plans, stop. `planned`
+leaves the pilot out and fixes the number of blocks, which uses up the error of the looks.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.stats import Judgement, Rule, Word, judge, plan_blocks
+from assay.stats import Judgement, Rule, Word, judge
 from assay.stats.sample_size import (
-    PILOT_BLOCKS,
     blocks_for_margin,
     blocks_for_smallest,
     least_blocks,
+    plan_looks,
 )
 
 from .noise import Floats
@@ -28,8 +28,9 @@ SIGN = {Word.HELPS: 1, Word.HURTS: -1}
 
 def whole(values: Floats, rule: Rule, budget: int) -> Judgement:
     """The procedure on one study of two arms; `values` holds at least `budget` contrasts."""
-    pilot = values[:PILOT_BLOCKS].tolist()
-    return planned(values, rule, plan_blocks({ARM: pilot}, rule, budget).blocks)
+    series = {ARM: list(enumerate(values[:budget].tolist()))}
+    _, looks = plan_looks(series, rule, budget, budget)
+    return judge({ARM: series[ARM][: looks.planned]}, rule, looks, looks.planned)[ARM]
 
 
 def planned(values: Floats, rule: Rule, blocks: int) -> Judgement:

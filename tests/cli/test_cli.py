@@ -175,7 +175,7 @@ LEAD_S = 0.005
 def test_a_study_with_auto_runs_its_pilot_first(tmp_path: Path) -> None:
     """On the real engine: the plan has the times, every run has them, and it verifies."""
     text = PILOTED.replace('"50ms"', '"auto"').replace('"100ms"', '"auto"')
-    (tmp_path / "s.toml").write_text(text.replace('"10s"', '"40s"'))
+    (tmp_path / "s.toml").write_text(text.replace('"10s"', '"90s"'))
     done = loosely("run", "s.toml", "--out", "b", "--seed", "3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "pilot of 6 runs: stationary after" in done.stderr

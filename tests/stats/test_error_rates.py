@@ -32,7 +32,7 @@ from simulated.rows import alarms_allowed, covered_needed
 from simulated.scale import Scale
 
 from assay.stats import Rule, Word, judge, judge_once, main_effect, series, simple_effect
-from assay.stats.boundary import looks, nominal_levels
+from assay.stats.boundary import looks, schedule
 from assay.stats.signed_rank import SignedRank
 
 RULE = Rule(0.02, 0.02)
@@ -121,13 +121,13 @@ def test_looking_at_every_look_without_spending_would_be_wrong():
 
 def test_repeated_intervals_cover_at_every_look_together():
     """600 studies that never stop: some look's interval misses the truth in at most 4 %."""
-    schedule = looks(30, 0.04)
-    levels = nominal_levels(schedule, 30, 0.04)
+    plan = schedule(30, 0.04)
+    levels = plan.levels(0.04)
     missed = 0
     for values in walks(18, 600, 30, 0.03, 0.01):
         intervals = [
             SignedRank(values[:n]).interval(level)
-            for n, level in zip(schedule, levels, strict=True)
+            for n, level in zip(plan.looks, levels, strict=True)
         ]
         missed += any(not low <= 0.01 <= high for low, high in intervals)
     assert missed <= at_most(0.04, 600)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from assay.stats import Rule, judge, plan_blocks
-from assay.stats.sample_size import blocks_for_smallest, study_size
+from assay.stats.constants import VERSIONS
+from assay.stats.sample_size import blocks_for_smallest, plan_looks, study_size
 
 RULE = Rule(0.02, 0.02)
 SIZES = (0.05, 0.15, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0)
@@ -155,3 +156,46 @@ def test_a_study_is_never_planned_too_small_to_decide_anything():
     steady = {name: [(b, 0.5 + 0.001 * b) for b in range(blocks)] for name in quiet}
     found = judge(steady, RULE, blocks, blocks)
     assert {j.word for j in found.values()} == {"helps"}
+
+
+def noisy(blocks: int, seed: int = 3) -> list[tuple[int, float]]:
+    """Contrasts that become noisier after the first blocks."""
+    rng = np.random.default_rng(seed)
+    scale = np.where(np.arange(blocks) < 8, 0.02, 0.06)
+    return list(enumerate((scale * rng.standard_normal(blocks)).tolist()))
+
+
+def test_a_study_that_proves_noisier_becomes_longer_as_its_blocks_double():
+    rule, values = Rule(0.02, 0.02), {"a": noisy(100)}
+    planned = [plan_looks(values, rule, 400, done)[1].planned for done in (8, 15, 16, 31, 32)]
+    assert planned[0] == planned[1] < planned[2] == planned[3] <= planned[4]
+
+
+def test_what_was_planned_of_blocks_that_are_done_stays():
+    rule, values = Rule(0.02, 0.02), {"a": noisy(100)}
+    levels: dict[int, float] = {}
+    for done in range(8, 101):
+        _, looks = plan_looks(values, rule, 400, done)
+        reached = [n for n in looks.looks if n <= done]
+        found = dict(zip(reached, looks.levels(0.04), strict=False))
+        assert levels.items() <= found.items()
+        levels = found
+    assert len(levels) > 2
+
+
+def test_later_plans_are_blind_to_signs_too():
+    rule, values = Rule(0.02, 0.02), noisy(100)
+    signs = np.random.default_rng(4).choice((-1.0, 1.0), size=100)
+    turned = [(b, c * s) for (b, c), s in zip(values, signs, strict=True)]
+    assert plan_looks({"a": values}, rule, 400, 100) == plan_looks({"a": turned}, rule, 400, 100)
+
+
+def test_older_statistics_plan_once():
+    rule = Rule(0.02, 0.02, constants=VERSIONS[3])
+    values = {"a": noisy(100)}
+    assert plan_looks(values, rule, 400, 8) == plan_looks(values, rule, 400, 100)
+
+
+def test_nothing_is_planned_before_there_are_values():
+    assert plan_looks({"a": noisy(100)}, Rule(0.02, 0.02), 400, 7) is None
+    assert plan_looks({"a": []}, Rule(0.02, 0.02), 400, 20) is None

@@ -9,7 +9,7 @@ import pytest
 import race
 from scipy.stats import binom, wilcoxon
 
-from assay.stats.boundary import looks, nominal_levels
+from assay.stats.boundary import looks, once, schedule
 from assay.stats.selection import best_set, pareto, settled, sweet_spot
 from assay.stats.signed_rank import SignedRank
 
@@ -35,13 +35,13 @@ def noisy(effects, blocks, seed, deviation=0.02):
 def found(table, arms=ARMS, planned=30, done=None, alpha=ALPHA):
     """The set of a study of `planned` blocks, at its end unless `done` says otherwise."""
     done = planned if done is None else done
-    return best_set(table, arms, looks(planned, alpha), planned, alpha, done)
+    return best_set(table, arms, schedule(planned, alpha), alpha, done)
 
 
 def over(table, arms=ARMS, planned=30, done=None, margin=0.02):
     """Whether the race is over, and why."""
     done = planned if done is None else done
-    ended, reason = settled(table, arms, looks(planned, ALPHA), planned, ALPHA, done, margin)
+    ended, reason = settled(table, arms, schedule(planned, ALPHA), ALPHA, done, margin)
     return ended, reason.text
 
 
@@ -88,10 +88,10 @@ def test_before_the_first_look_nobody_leaves():
 
 def test_the_bound_is_the_one_sided_repeated_one():
     """low is the lower end at the look's nominal level for twice alpha over the rivals."""
-    schedule = looks(30, ALPHA)
+    plan = schedule(30, ALPHA)
     table = noisy(SPREAD, 30, 1)
     beaten = found(table).out["c"]
-    level = nominal_levels(schedule, 30, 2 * ALPHA / 3)[schedule.index(beaten.blocks)]
+    level = plan.levels(2 * ALPHA / 3)[plan.looks.index(beaten.blocks)]
     ahead = [table[block]["a"] - table[block]["c"] for block in range(beaten.blocks)]
     assert beaten.low == math.expm1(SignedRank(ahead).interval(level)[0])
 
@@ -129,7 +129,7 @@ def test_an_arm_that_is_beaten_still_beats_others_at_that_look():
     table = table_of(arms, values)
     apart = {b: {"a": row["a"], "b": row["b"]} for b, row in table.items()}
     apart |= {b + 8: {"b": row["b"], "c": row["c"]} for b, row in table.items()}
-    best = best_set(apart, arms, (16,), 16, ALPHA, 16)
+    best = best_set(apart, arms, once(16), ALPHA, 16)
     assert best.inside == ("a",)
     assert (best.out["b"].by, best.out["c"].by) == ("a", "b")
 
@@ -140,9 +140,9 @@ def test_a_circle_of_arms_keeps_them_all():
     for k, (winner, loser) in enumerate((("a", "b"), ("b", "c"), ("c", "a"))):
         for block in range(10):
             table[10 * k + block] = {winner: 0.1 + 0.001 * block, loser: 0.0}
-    best = best_set(table, ("a", "b", "c"), (30,), 30, ALPHA, 30)
+    best = best_set(table, ("a", "b", "c"), once(30), ALPHA, 30)
     assert best.inside == ("a", "b", "c")
-    assert "a" in best_set(table, ("a", "b"), (30,), 30, ALPHA, 30).inside
+    assert "a" in best_set(table, ("a", "b"), once(30), ALPHA, 30).inside
 
 
 def test_missing_runs_are_missing_and_no_more():
@@ -174,7 +174,7 @@ def test_values_and_alpha_without_sense_are_refused():
     with pytest.raises(ValueError, match="block 2: a value must be finite"):
         found({2: {"a": math.inf}}, ("a", "b"))
     with pytest.raises(ValueError, match="alpha must lie between"):
-        best_set({}, ("a", "b"), (8,), 8, 0.5, 8)
+        best_set({}, ("a", "b"), once(8), 0.5, 8)
 
 
 # the slow twin
@@ -182,10 +182,10 @@ def test_values_and_alpha_without_sense_are_refused():
 
 def twin(table, arms, planned, alpha, beats):
     """The definition, word by word: every look, every ordered pair, one test each."""
-    schedule = looks(planned, alpha)
-    levels = nominal_levels(schedule, planned, 2 * alpha / (len(arms) - 1))
+    plan = schedule(planned, alpha)
+    levels = plan.levels(2 * alpha / (len(arms) - 1))
     inside, history = set(arms), []
-    for look, level in zip(schedule, levels, strict=True):
+    for look, level in zip(plan.looks, levels, strict=True):
         beaten = set()
         for j, i in itertools.permutations(inside, 2):
             rows = [table[b] for b in range(look) if b in table]
@@ -305,15 +305,15 @@ def test_a_race_is_over_when_the_rest_cannot_be_told_apart():
 
 def test_equal_is_shown_at_5_percent_per_side():
     """With two arms: the first look whose repeated interval at 10 % lies within the margin."""
-    schedule = looks(30, ALPHA)
-    levels = nominal_levels(schedule, 30, 0.10)
+    plan = schedule(30, ALPHA)
+    levels = plan.levels(0.10)
     early = 0
     for seed in range(20):
         table = noisy({"a": 0.0, "b": 0.0}, 30, seed)
         ahead = [row["b"] - row["a"] for row in table.values()]
         inside = (
             look
-            for look, level in zip(schedule, levels, strict=True)
+            for look, level in zip(plan.looks, levels, strict=True)
             if max(map(abs, SignedRank(ahead[:look]).interval(level))) < math.log1p(0.02)
         )
         if len(found(table, ("a", "b")).inside) == 2:

@@ -8,7 +8,7 @@ import pytest
 
 from assay.reasons import Code, Reason
 from assay.stats import Rule, Word, judge, judge_once
-from assay.stats.boundary import looks, nominal_levels
+from assay.stats.boundary import looks, schedule
 from assay.stats.sequence import extended
 from assay.stats.signed_rank import SignedRank
 
@@ -222,7 +222,7 @@ def test_one_wild_block_makes_a_verdict_not_robust():
 def test_the_shown_interval_is_the_repeated_one():
     """The interval of a helped arm is the signed-rank interval at the look's nominal level."""
     values = noisy(0.10, 0.01, 8, 1)
-    level = nominal_levels(looks(30, 0.04), 30, 0.04)[0]
+    level = schedule(30, 0.04).levels(0.04)[0]
     low, high = SignedRank(v for _, v in values).interval(level)
     found = judge({"a": values}, RULE, 30, 8)["a"]
     assert (found.low, found.high) == (math.expm1(low), math.expm1(high))

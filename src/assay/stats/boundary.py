@@ -7,6 +7,11 @@ McPherson and Rowe for a Gaussian random walk, to which the signed-rank statisti
 monitored over blocks. A confidence interval at each look's nominal level is a *repeated* one:
 all of them cover together, so any rule read off them is valid, and futility stops cost nothing.
 
+A study that is planned anew on its way keeps what it has spent, and spends the rest up to its new
+end in the same way. That is allowed because the new size follows from absolute contrasts alone
+(`sample_size.py`): given these the signs are fair coins, and any schedule made of them is one that
+was fixed beforehand.
+
 The tests at single looks are exact; their joint behaviour is approximated by the Gaussian walk,
 which the simulations in benchmarks/verdict.py check.
 
@@ -20,6 +25,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -56,14 +62,56 @@ def looks(planned: int, alpha: float, constants: Constants = STANDARD) -> tuple[
     return tuple(sorted({round(float(step)) for step in steps}))
 
 
-@lru_cache(maxsize=4096)
-def nominal_levels(schedule: tuple[int, ...], planned: int, alpha: float) -> tuple[float, ...]:
-    """Two-sided nominal level of each look of `schedule` when alpha*n/planned is spent by look n.
+@dataclass(frozen=True)
+class Schedule:
+    """When a study is judged, and how much of its error it has spent by then.
 
-    Larger alpha never gives a smaller level at any look, which the Holm step relies on.
+    looks   block counts, ascending, the last is the planned end
+    spent   share of the error that is spent by each look, ascending, the last is 1
     """
-    times = tuple(n / planned for n in schedule)
-    spent = tuple(alpha * t for t in times)
+
+    looks: tuple[int, ...]
+    spent: tuple[float, ...]
+
+    @property
+    def planned(self) -> int:
+        """Blocks of the whole study."""
+        return self.looks[-1]
+
+    def levels(self, alpha: float) -> tuple[float, ...]:
+        """Two-sided nominal level of each look when `alpha` is spent by the last.
+
+        Larger alpha never gives a smaller level at any look, which the Holm step relies on.
+        """
+        return _nominal_levels(self, alpha)
+
+    def replanned(self, at: int, planned: int, alpha: float, constants: Constants) -> Schedule:
+        """The same study with another end, `planned` >= `at`, from block `at` on, which is a look.
+
+        What was spent before stays; what is left is spent linearly.
+        """
+        past = [(n, s) for n, s in zip(self.looks, self.spent, strict=True) if n < at]
+        since, share = past[-1] if past else (0, 0.0)
+        rest = sorted({at, *(n for n in looks(planned, alpha, constants) if n > at)})
+        later = [share + (1 - share) * (n - since) / (planned - since) for n in rest]
+        return Schedule((*(n for n, _ in past), *rest), (*(s for _, s in past), *later))
+
+
+def schedule(planned: int, alpha: float, constants: Constants = STANDARD) -> Schedule:
+    """The looks of a study of `planned` blocks, its error spent linearly. ValueError below 1."""
+    found = looks(planned, alpha, constants)
+    return Schedule(found, tuple(n / planned for n in found))
+
+
+def once(blocks: int) -> Schedule:
+    """A study that is looked at once, at its end."""
+    return Schedule((blocks,), (1.0,))
+
+
+@lru_cache(maxsize=4096)
+def _nominal_levels(schedule: Schedule, alpha: float) -> tuple[float, ...]:
+    times = tuple(float(n) for n in schedule.looks)
+    spent = tuple(alpha * share for share in schedule.spent)
     return tuple(2 * float(ndtr(-z)) for z in z_boundaries(times, spent))
 
 
@@ -71,8 +119,8 @@ def nominal_levels(schedule: tuple[int, ...], planned: int, alpha: float) -> tup
 def z_boundaries(times: tuple[float, ...], spent: tuple[float, ...]) -> tuple[float, ...]:
     """Critical |z| per look such that the chance of having crossed by look k is spent[k].
 
-    `times`: information fractions, ascending, in (0, 1]; `spent`: cumulative two-sided error,
-    ascending. The walk S has S_k ~ N(0, times[k]) and independent increments; z_k = S_k/sqrt(t).
+    `times`: information, ascending, in any unit; `spent`: cumulative two-sided error, ascending.
+    The walk S has S_k ~ N(0, times[k]) and independent increments; z_k = S_k/sqrt(t).
     """
     boundaries = [float(-ndtri(spent[0] / 2))]
     steps = [math.sqrt(late - early) for early, late in itertools.pairwise((0.0, *times))]

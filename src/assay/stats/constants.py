@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-VERSION = 3
+VERSION = 4
 
-COMPUTABLE = frozenset({1, 2, 3})
+COMPUTABLE = frozenset({1, 2, 3, 4})
 
 
 class Constants(BaseModel):
@@ -42,7 +42,7 @@ class Constants(BaseModel):
     warning_*                    of `warnings.py` and `voids.py`
     prediction_floor             share of the larger median below which a value counts as this
     groups_*                     of `run_groups.py`
-    checks                       which checks there are: 1, 2 or 3, as the version (docs/method.md)
+    checks                       which checks there are, as the version (docs/method.md)
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -94,7 +94,12 @@ class Constants(BaseModel):
     groups_extra: float = 20.0
     groups_order: float = 0.9
     groups_level: float = 0.05
-    checks: int = 3
+    checks: int = 4
+
+    @property
+    def plans_anew(self) -> bool:
+        """Whether a study is sized again on its way, since version 4."""
+        return self.checks > 3
 
 
 STANDARD = Constants()

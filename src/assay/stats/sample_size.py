@@ -1,8 +1,8 @@
 """How many blocks a study needs, and what a given number of blocks can see.
 
-Asked once, when the first 8 blocks are in. The noise is estimated from absolute contrasts only:
-for a sample that is symmetric about zero, |c| says nothing about the signs, so planning from
-data that are used again for the verdict spends no error.
+Asked when the first 8 blocks are in, and again each time the blocks have doubled. The noise is
+estimated from absolute contrasts only: for a sample that is symmetric about zero, |c| says nothing
+about the signs, so planning from data that are used again for the verdict spends no error.
 
 The noise is the root mean square of |c|, values beyond 2.5 robust deviations counted as that much,
 so that a wild block in the pilot does not double the study. An effect lifts |c| and would make the
@@ -26,14 +26,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from assay.reasons import Code, Reason
-from assay.stats.boundary import looks, nominal_levels
+from assay.stats.boundary import Schedule, schedule
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.rule import Rule
 
@@ -113,6 +113,35 @@ def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | No
     )
 
 
+def plan_looks(
+    series: Mapping[str, Sequence[tuple[int, float]]], rule: Rule, cap: int | None, done: int
+) -> tuple[Sizing, Schedule] | None:
+    """The size of a study after `done` blocks, and its looks; None while nothing is known.
+
+    `series`: contrast name -> (block index, log contrast), ascending. `cap` as for `plan_blocks`.
+    The study is sized from its first blocks, and anew each time they have doubled, until its end
+    is reached. It can only become longer: in simulations of noise with wild blocks a shorter plan
+    gave up studies that the longer one decided. What was planned of blocks that are done stays.
+    """
+    at, found = rule.constants.first_look, None
+    while at <= done and (found is None or at < found[1].planned):
+        values = {name: [c for b, c in pairs if b < at] for name, pairs in series.items()}
+        known = {name: cs for name, cs in values.items() if cs}
+        if not known:
+            return None
+        size = plan_blocks(known, rule, cap)
+        if found is None:
+            found = size, schedule(size.blocks, rule.alpha_main, rule.constants)
+        else:
+            end = max(size.blocks, found[1].planned)
+            again = found[1].replanned(at, end, rule.alpha_main, rule.constants)
+            found = replace(size, blocks=end), again
+        if not rule.constants.plans_anew:
+            break
+        at *= 2
+    return found
+
+
 def blocks_for_smallest(noise_log: float, rule: Rule, family: int) -> int:
     """Blocks that find `rule.smallest` with 90 % power among `family` contrasts (Bonferroni)."""
     ratio = _detection_z(rule, family) * noise_log / rule.smallest_log
@@ -158,8 +187,7 @@ def least_blocks(rule: Rule, family: int) -> int:
 
 
 def _last_level(rule: Rule, blocks: int, alpha: float) -> float:
-    schedule = looks(blocks, rule.alpha_main, rule.constants)
-    return nominal_levels(schedule, blocks, alpha)[-1]
+    return schedule(blocks, rule.alpha_main, rule.constants).levels(alpha)[-1]
 
 
 def visible_effect(noise_log: float, rule: Rule, family: int, blocks: int) -> float:

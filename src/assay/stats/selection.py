@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.reasons import Code, Reason
-from assay.stats.boundary import nominal_levels
+from assay.stats.boundary import Schedule
 from assay.stats.constants import STANDARD
 from assay.stats.robustness import within
 from assay.stats.signed_rank import DECIMALS, SignedRank, critical_count
@@ -89,20 +89,19 @@ class BestSet:
 def best_set(
     table: Table,
     arms: Sequence[str],
-    schedule: tuple[int, ...],
-    planned: int,
+    schedule: Schedule,
     alpha: float,
     blocks_done: int,
 ) -> BestSet:
     """Replay every look of `schedule` that `blocks_done` blocks have reached.
 
     `arms`: all that were in the race at the start, the baseline too where doing nothing may be
-    the best. `schedule`: `boundary.looks(planned, ...)`. A block may lack arms; what it holds of
+    the best. A block may lack arms; what it holds of
     arms that are out, or from a look on that is not reached, is not read. Raises ValueError
     without arms, when one is named twice, on an alpha outside (0, 0.5) and on values that are
     not finite.
     """
-    race = _Race(table, arms, schedule, planned, alpha, blocks_done)
+    race = _Race(table, arms, schedule, alpha, blocks_done)
     start: State = (0, race.arms, {})
     looks, inside, out = [start, *race.replay()][-1]
     return BestSet(inside, out, looks, race.error, race.reason(looks, inside))
@@ -111,8 +110,7 @@ def best_set(
 def settled(
     table: Table,
     arms: Sequence[str],
-    schedule: tuple[int, ...],
-    planned: int,
+    schedule: Schedule,
     alpha: float,
     blocks_done: int,
     margin: float,
@@ -125,7 +123,7 @@ def settled(
     (repeated intervals, 5 % per side and pair, not corrected for how the set came about), or the
     planned blocks are done. It stays over, whatever blocks follow.
     """
-    race = _Race(table, arms, schedule, planned, alpha, blocks_done)
+    race = _Race(table, arms, schedule, alpha, blocks_done)
     inside = race.arms
     for looks, inside, _ in race.replay():
         if len(inside) == 1:
@@ -135,8 +133,8 @@ def settled(
                 Code.RACE_EQUAL, names=inside, margin=margin, **race.place(looks)
             )
     count = {"inside": len(inside), "arms": len(race.arms)}
-    if blocks_done >= planned:
-        return True, Reason.of(Code.RACE_DONE, planned=planned, **count)
+    if blocks_done >= schedule.planned:
+        return True, Reason.of(Code.RACE_DONE, planned=schedule.planned, **count)
     return False, Reason.of(Code.RACE_OPEN, **count)
 
 
@@ -199,8 +197,7 @@ class _Race:
         self,
         table: Table,
         arms: Sequence[str],
-        schedule: tuple[int, ...],
-        planned: int,
+        schedule: Schedule,
         alpha: float,
         blocks_done: int,
     ) -> None:
@@ -209,9 +206,9 @@ class _Race:
             raise ValueError("a race needs at least one arm, and each arm once")
         if not 0 < alpha < 0.5:
             raise ValueError(f"alpha must lie between 0 and 0.5, not {alpha}")
-        self.schedule, self.planned, self.alpha = schedule, planned, alpha
+        self.schedule, self.alpha = schedule, alpha
         self.error = alpha / max(len(arms) - 1, 1)
-        self.reached = tuple(look for look in schedule if look <= blocks_done)
+        self.reached = tuple(look for look in schedule.looks if look <= blocks_done)
         values = _grid(table, self.arms, max(self.reached, default=0))
         # [block, i, j] is how far j is ahead of i there, NaN where one of them is missing.
         self.ahead = np.round(values[:, None, :] - values[:, :, None], DECIMALS)
@@ -267,11 +264,11 @@ class _Race:
         return values[~np.isnan(values)]
 
     def level(self, index: int, alpha: float) -> float:
-        return nominal_levels(self.schedule, self.planned, alpha)[index]
+        return self.schedule.levels(alpha)[index]
 
     def place(self, looks: int) -> dict[str, int]:
         """Where a look stands, as fields of a reason."""
-        return {"look": looks, "looks": len(self.schedule), "blocks": self.reached[looks - 1]}
+        return {"look": looks, "looks": len(self.schedule.looks), "blocks": self.reached[looks - 1]}
 
     def reason(self, looks: int, inside: tuple[str, ...]) -> Reason:
         """What is known of the best after so many looks."""
@@ -279,7 +276,7 @@ class _Race:
         if len(inside) == count == 1:
             return Reason.of(Code.ONLY_ARM, arm=inside[0])
         if looks == 0:
-            return Reason.of(Code.BEST_LATER, block=self.schedule[0])
+            return Reason.of(Code.BEST_LATER, block=self.schedule.looks[0])
         blocks = self.reached[looks - 1]
         unknowable = critical_count(blocks, self.level(looks - 1, 2 * self.error)) == 0
         if unknowable and len(inside) > 1:

@@ -24,7 +24,7 @@ still undecided, out of what the rule kept back; the union bound holds whatever 
 A sample that has not grown since the last look is not judged again: a later look's level is made
 for new blocks, and an arm that left a race has none.
 
-Not here: which runs count (bench) and the first noise estimate (`plan.py`).
+Not here: which runs count (bench), and how many blocks a study takes (`sample_size.py`).
 
 Sources: Holm, Scand. J. Stat. 6 (1979); Maurer & Bretz, Stat. Biopharm. Res. 5 (2013) and
 Tamhane et al., Stat. Med. 40 (2021) 5333, group-sequential Holm; Jennison & Turnbull (2000),
@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 from scipy.special import chdtri, ndtri
 
 from assay.reasons import Code, Reason, worded
-from assay.stats.boundary import looks, nominal_levels
+from assay.stats.boundary import Schedule, once, schedule
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.robustness import read_off, robustness, within
 from assay.stats.rule import Rule, Strength, Word
@@ -100,13 +100,15 @@ class Judgement:
 def judge(
     series: Mapping[str, Series],
     rule: Rule,
-    planned: int,
+    planned: int | Schedule,
     blocks_done: int,
     family: Collection[str] | None = None,
     extensions: int = 0,
     withhold: Withhold = _never,
 ) -> dict[str, Judgement]:
-    """Replay every look a study of `planned` blocks has reached after `blocks_done` blocks.
+    """Replay every look a study has reached after `blocks_done` blocks.
+
+    `planned`: its blocks, or its looks where it was planned anew on its way.
 
     `series`: contrast -> (block index, contrast in log units, up is better), ascending in block;
     indices count from 0, so they are below `blocks_done`; blocks may be missing. Values after
@@ -118,11 +120,12 @@ def judge(
     Returns one judgement per member of the family. Raises ValueError on a contrast outside the
     family, on blocks out of order or out of range, and on values that are not finite.
     """
-    schedule = looks(planned, rule.alpha_main, rule.constants)
-    stages = [_Look(k, schedule, rule) for k in range(len(schedule))]
+    if isinstance(planned, int):
+        planned = schedule(planned, rule.alpha_main, rule.constants)
+    stages = [_Look(k, planned, rule) for k in range(len(planned.looks))]
     for number in range(1, extensions + 1):
-        total = extended(planned, number, rule.constants)
-        stages.append(_Look(0, (total,), rule.extension(number), number, len(stages)))
+        total = extended(planned.planned, number, rule.constants)
+        stages.append(_Look(0, once(total), rule.extension(number), number, len(stages)))
     return _replay(series, stages, blocks_done, family, withhold)
 
 
@@ -145,7 +148,7 @@ def judge_once(
     For data somebody else gathered with a size fixed beforehand: there is no next look, so
     nothing is kept in reserve. Arguments and errors as for `judge`.
     """
-    look = _Look(0, (blocks,), replace(rule, reserve=0.0))
+    look = _Look(0, once(blocks), replace(rule, reserve=0.0))
     return _replay(series, [look], blocks, family, withhold)
 
 
@@ -158,7 +161,7 @@ class _Look:
     """
 
     index: int
-    schedule: tuple[int, ...]
+    schedule: Schedule
     rule: Rule
     extension: int = 0
     earlier: int = 0
@@ -169,27 +172,27 @@ class _Look:
 
     @property
     def blocks(self) -> int:
-        return self.schedule[self.index]
+        return self.schedule.looks[self.index]
 
     @property
     def planned(self) -> int:
-        return self.schedule[-1]
+        return self.schedule.planned
 
     @property
     def last(self) -> bool:
-        return self.index == len(self.schedule) - 1
+        return self.index == len(self.schedule.looks) - 1
 
     def level(self, alpha: float) -> float:
-        return nominal_levels(self.schedule, self.planned, alpha)[self.index]
+        return self.schedule.levels(alpha)[self.index]
 
     def final_z(self, alpha: float) -> float:
-        return -float(ndtri(nominal_levels(self.schedule, self.planned, alpha)[-1] / 2))
+        return -float(ndtri(self.schedule.levels(alpha)[-1] / 2))
 
     def place(self) -> dict[str, int]:
         """Where it stands, as fields of a reason."""
         if self.extension:
             return {"extension": self.extension, "blocks": self.blocks}
-        return {"look": self.index + 1, "looks": len(self.schedule), "blocks": self.blocks}
+        return {"look": self.index + 1, "looks": len(self.schedule.looks), "blocks": self.blocks}
 
 
 def _replay(

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from assay.plan import CONTROLS, Plan
 from assay.reasons import Code, Reason, worded
-from assay.stats import boundary
+from assay.stats.boundary import Schedule, once
 from assay.stats.contrast import Contrast, series
 from assay.stats.rule import Rule, Word
-from assay.stats.sample_size import Sizing, plan_blocks
+from assay.stats.sample_size import Sizing, plan_looks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
@@ -108,9 +108,9 @@ class Task:
 def confirm(task: Task) -> Ruling:
     """The ruling on a family of contrasts."""
     values = _all_series(task, task.plan.primary)
-    size = _size(task, values) if len(task.blocks) >= task.sizing_blocks else None
-    judged = _judge(task, values, size)
-    field_ = _field(task, size) if size is not None else None
+    size, looks = _sized(task, values) or (None, None)
+    judged = _judge(task, values, looks)
+    field_ = _field(task, looks) if looks is not None else None
     race = field_.best() if field_ is not None and _is_race(task) else None
     settled_ = {key: _settle(task, key, found, race=race) for key, found in judged.items()}
     finals = {key: found.final for key, found in settled_.items()}
@@ -149,25 +149,22 @@ def _all_series(task: Task, name: str) -> dict[Key, Values]:
     }
 
 
-def _size(task: Task, values: dict[Key, Values]) -> Sizing | None:
-    """The study's size from its first blocks; None while a contrast has no value at all."""
-    pilot = {
-        f"{case}/{name}": [c for b, c in found if b < task.sizing_blocks]
-        for (case, name), found in values.items()
-    }
-    known = {k: v for k, v in pilot.items() if v}
-    if not known:
-        return None
+def _sized(task: Task, values: dict[Key, Values]) -> tuple[Sizing, Schedule] | None:
+    """The study's size and its looks; None before its first blocks are in, and while no contrast
+    has a value."""
     most = len(task.plan.schedule)
     rest = max(0.0, task.budget_s - task.sizing_blocks * task.block_s)
     cap = task.sizing_blocks + int(rest / task.block_s) if task.block_s else most
-    return plan_blocks(known, task.rule, min(cap, most))
+    return plan_looks(_named(values), task.rule, min(cap, most), len(task.blocks))
 
 
-def _judge(task: Task, values: dict[Key, Values], size: Sizing | None) -> dict[Key, Judgement]:
-    named = {f"{case}/{name}": found for (case, name), found in values.items()}
-    done = len(task.blocks)
-    if size is None:
+def _named(values: dict[Key, Values]) -> dict[str, Values]:
+    return {f"{case}/{name}": found for (case, name), found in values.items()}
+
+
+def _judge(task: Task, values: dict[Key, Values], looks: Schedule | None) -> dict[Key, Judgement]:
+    named, done = _named(values), len(task.blocks)
+    if looks is None:
         stuck = done >= task.sizing_blocks
         return {key: _pending(task, key, len(values[key]), stuck) for key in values}
     keys = {f"{case}/{name}": (case, name) for case, name in values}
@@ -179,11 +176,9 @@ def _judge(task: Task, values: dict[Key, Values], size: Sizing | None) -> dict[K
         return withheld(task.plan, task.blocks[:blocks], task.cases(key), task.contrast(key), level)
 
     if not task.plan.full:
-        judged = judge(
-            named, task.rule, size.blocks, done, extensions=task.extensions, withhold=withhold
-        )
-    elif done >= size.blocks:
-        judged = judge_once(named, task.rule, size.blocks, withhold=withhold)
+        judged = judge(named, task.rule, looks, done, extensions=task.extensions, withhold=withhold)
+    elif done >= looks.planned:
+        judged = judge_once(named, task.rule, looks.planned, withhold=withhold)
     else:
         return {key: _pending(task, key, len(values[key]), False) for key in values}
     return {key: judged[f"{key[0]}/{key[1]}"] for key in values}
@@ -345,8 +340,7 @@ class _Field:
 
     table: Table
     arms: list[str]
-    schedule: tuple[int, ...]
-    planned: int
+    looks: Schedule
     alpha: float
     done: int
     rule: Rule
@@ -358,11 +352,11 @@ class _Field:
         return settled(*self._everything, self.rule.margin, self.rule.equivalence)[0]
 
     @property
-    def _everything(self) -> tuple[Table, list[str], tuple[int, ...], int, float, int]:
-        return self.table, self.arms, self.schedule, self.planned, self.alpha, self.done
+    def _everything(self) -> tuple[Table, list[str], Schedule, float, int]:
+        return self.table, self.arms, self.looks, self.alpha, self.done
 
 
-def _field(task: Task, size: Sizing) -> _Field:
+def _field(task: Task, looks: Schedule) -> _Field:
     """All arms that are asked about, on the blocks done.
 
     Where arms leave for other reasons than being beaten, only the blocks that all of them have:
@@ -372,13 +366,12 @@ def _field(task: Task, size: Sizing) -> _Field:
     asked = {arm for contrast in task.contrasts for arm in contrast.arms}
     arms = [a.name for a in plan.arms if a.name not in CONTROLS and a.name in asked]
     table = suite_table(plan, task.blocks, plan.primary)
-    done = min(len(task.blocks), size.blocks)
+    done = min(len(task.blocks), looks.planned)
     if not _is_race(task):
         done = max((b + 1 for b in range(done) if set(arms) <= set(table[b])), default=0)
-    rule = task.rule
-    looks = boundary.looks(size.blocks, rule.alpha_main, rule.constants)
-    schedule = (size.blocks,) if plan.full else looks
-    return _Field(table, arms, schedule, size.blocks, plan.alpha, done, rule)
+    if plan.full:
+        looks = once(looks.planned)
+    return _Field(table, arms, looks, plan.alpha, done, task.rule)
 
 
 def _is_race(task: Task) -> bool:
