@@ -6,6 +6,7 @@ interval that is drawn, and the verdict.
 
 from __future__ import annotations
 
+import shutil
 import statistics
 from collections.abc import Iterable, Sequence
 
@@ -25,6 +26,9 @@ from assay.record import Replay, RunRecord
 from assay.report.words.answer import answer
 from assay.report.words.wording import STYLES, interval, is_arm
 from assay.verdict.rows import SUITE, Row, Verdicts
+
+ROOMY = 110
+"""Columns from which on deviations and pictures have room too."""
 
 WIDTH = 25
 """Cells of a drawn interval, the middle one for zero."""
@@ -104,14 +108,11 @@ def _table(
 ) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     unit, names = metric(plan.primary).unit, {a.name: a.levels[FACTOR] for a in plan.arms}
-    for title in (
-        "command",
-        "median",
-        "mean ± deviation",
-        "typical run, + is better",
-        "",
-        "verdict",
-    ):
+    roomy = shutil.get_terminal_size((ROOMY, 24)).columns >= ROOMY
+    titles = ["command", "median", "typical run, + better", "verdict"]
+    if roomy:
+        titles = [*titles[:2], "mean ± deviation", titles[2], "", titles[3]]
+    for title in titles:
         table.add_column(title, no_wrap=title != "command", overflow="ellipsis")
     table.add_column("runs", justify="right")
     shown = [plan.cases[0].name] if case is None else [case]
@@ -136,6 +137,8 @@ def _table(
             said += [Text(interval(row)), Text(_whisker(row, whole), style), Text(row.word, style)]
         else:
             said += [Text("")] * 3
+        if not roomy:
+            said = [said[0], said[1], said[3], said[5]]
         table.add_row(*said, str(len(mine)))
     return table
 
