@@ -19,6 +19,8 @@ TESTS = Path(__file__).parent
 
 FILES = (
     "builds/",
+    "compare/test_compare_runs.py",
+    "compare/test_gate.py",
     "host/test_findings_here.py",
     "host/test_namespaces.py",
     "host/test_rights.py",

@@ -47,6 +47,7 @@ def commands() -> Iterator[tuple[str, str]]:
 PARSED_ONLY = {
     "assay load": "needs a server of the reader's",
     "assay serve": "runs until it is interrupted",
+    "assay compare": "measures commands of the reader's; tests/compare compares some",
     "assay run my-hint.toml": "measures for minutes; tests/cli and tests/bench run studies",
     "assay run --extend": "measures again; the prepared bundle is of a target that is not real",
     "assay pilot": "measures; tests/cli runs a pilot",
@@ -101,6 +102,11 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text("\n".join(rows) + "\n")
     (folder / "prices.toml").write_text(PRICES)
     shutil.copy("/bin/true", folder / "librocksdb.so")
+    samples = ROOT / "tests" / "data" / "imports"
+    shutil.copytree(samples, folder, dirs_exist_ok=True)
+    shutil.copytree(samples / "criterion", folder / "target" / "criterion")
+    for run in ("1", "2"):
+        shutil.copy(samples / f"sysbench-{run}.txt", folder / f"other-{run}.txt")
     for tree in ("SRC", "PATH"):
         (folder / tree).mkdir()
         (folder / tree / "pause.c").write_text("int main(void) { return 0; }\n")

@@ -11,6 +11,7 @@ from assay import native
 EXAMPLES = Path(__file__).parent.parent / "native" / "crates" / "assayer" / "examples" / "protocol"
 RESULTS = {
     "facts": native.Facts,
+    "job": native.JobResult,
     "census": native.Census,
     "census-images": native.Surveyed,
     "object": native.Surveyed,
@@ -36,7 +37,17 @@ def test_captured_output_is_read_whole(example: Path) -> None:
 def test_there_is_an_example_of_every_verb() -> None:
     """And of an error."""
     names = {p.stem for p in EXAMPLES.glob("*.jsonl")}
-    verbs = {"engine", "micro-lock", "micro-crc32c", "load", "serve", "facts", "census", "object"}
+    verbs = {
+        "engine",
+        "micro-lock",
+        "micro-crc32c",
+        "load",
+        "serve",
+        "facts",
+        "census",
+        "object",
+        "job",
+    }
     verbs |= {
         "profile",
         "sample",

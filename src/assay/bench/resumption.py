@@ -17,6 +17,10 @@ SAME = {"arch": "architecture", "cpu_model": "processor", "cpus": "CPUs", "page_
 """Facts of a machine that a study's runs have in common."""
 
 
+VARIABLES = ("env", "let")
+"""Settings of a job whose words are no command."""
+
+
 def require_same_machine(bundle: Bundle, facts: Mapping[str, Any]) -> None:
     """BundleError if a study was begun on another machine: its runs are no runs of this one."""
     begun = bundle.host
@@ -60,5 +64,9 @@ def _uses(application: Application) -> Iterator[str]:
 
 def _places(settings: Mapping[str, Any]) -> Iterator[str]:
     for name, value in settings.items():
-        if isinstance(value, str) and "/" in value:
+        if isinstance(value, list) and name not in VARIABLES:
+            yield f"runs {shlex.join(value)}"
+        elif isinstance(value, list):
+            yield f"sets for commands {', '.join(value)}"
+        elif isinstance(value, str) and "/" in value:
             yield f"gives the server {name} = {value}"

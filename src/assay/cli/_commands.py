@@ -14,7 +14,9 @@ MODULES = {"list": "list_", "perf-stat": "perf_stat"}
 
 COMMANDS = {
     "run": "Run a study and give a verdict on each of its changes.",
+    "new": "Write a study to begin with: at most four questions, none that an option answers.",
     "pilot": "Find out how long runs of a study must warm up, and how long they are best measured.",
+    "compare": "Compare commands: which one is faster, by how much, how surely.",
     "show": "Show the verdicts of a bundle.",
     "report": "Write the report of a bundle: one HTML file that needs no network.",
     "explain": "Why: what each change was to move and did, what it could gain at most, what limits "

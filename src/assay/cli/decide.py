@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,10 @@ from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
 from assay.cli.display.waiting import Waiting
 from assay.core.errors import DataError, ExitCode
 from assay.core.metrics import Better
+from assay.imports import Imported, read_results, recognised
+from assay.reasons import Code
 from assay.report.terminal.decided import decision_lines, warning_lines
+from assay.report.words.line import Line
 from assay.stats import Decision, decide
 from assay.stats.defaults import BASELINE, default_baseline
 from assay.stats.defaults import directions as directions_of
@@ -25,7 +28,8 @@ def command(
         ...,
         metavar="FILE",
         help="CSV with a column value, and arm, block, metric, order as far as known; - is "
-        "standard input. Without arm a file is one arm, called as the file.",
+        "standard input. Without arm a file is one arm, called as the file. Or results of "
+        "another tool: docs/decide.md lists them.",
     ),
     baseline: str = typer.Option(
         None, help="The arm that others are compared with: `baseline`, or else the first one."
@@ -48,14 +52,15 @@ def command(
     Example: assay decide runs.csv --baseline old --better lower
     """
     with Waiting(story()) as waiting:
-        runs = read_files(files, waiting.reading)
-        directions = directions_of(better, list(runs))
+        foreign = read_results(files) if recognised(files) else None
+        runs = read_files(files, waiting.reading) if foreign is None else foreign.runs
+        directions = _directions(better, list(runs), foreign)
         against = default_baseline(runs) if baseline is None else baseline
         decisions: dict[str, Decision] = {}
         for name, columns in runs.items():
             waiting.deciding(len(decisions) / len(runs))
             try:
-                decisions[name] = decide(
+                decision = decide(
                     columns,
                     baseline=against,
                     smallest=smallest,
@@ -64,16 +69,53 @@ def command(
                     better=directions[name][0],
                     planned=planned,
                 )
+                decisions[name] = decision if foreign is None else _warned(decision, foreign, json)
             except DataError as error:
                 about = f"{name}: " if len(runs) > 1 else ""
                 raise DataError(about + error.message, next_step=error.next_step) from None
     if json:
         tell_json({n: _plain(d, *directions[n], baseline is None) for n, d in decisions.items()})
         return None
+    if foreign is not None:
+        tell(_origin(foreign))
     for name, decision in decisions.items():
         tell(decision_lines(_title(name, *directions[name], against, baseline is None), decision))
     tell(warning_lines(decisions))
     return None
+
+
+def _directions(
+    better: list[str], metrics: list[str], foreign: Imported | None
+) -> dict[str, tuple[Better, bool]]:
+    """Which values of each metric are good, and whether that is only assumed: a tool knows."""
+    found = directions_of(better, metrics)
+    if foreign is None:
+        return found
+    return {
+        n: (foreign.better[n], False) if assumed else (way, assumed)
+        for n, (way, assumed) in found.items()
+    }
+
+
+def _warned(decision: Decision, foreign: Imported, in_json: bool) -> Decision:
+    """The decision with what is known of the tool's order in place of what is not; as text that
+    stands above all of them."""
+    if foreign.design is None:
+        return decision
+    kept = (r for r in decision.warning_reasons if r.code != Code.ORDER_UNKNOWN)
+    known = (foreign.design,) if in_json else ()
+    return replace(decision, warning_reasons=(*known, *kept))
+
+
+def _origin(foreign: Imported) -> list[Line]:
+    """Where the runs are from, what a block of them is, and what their order cannot carry."""
+    said = f"from {foreign.tool}: a block is {foreign.block}"
+    if foreign.left_out:
+        said += f"; not decided on, for zeros: {', '.join(foreign.left_out)}"
+    lines = [Line(said, "dim")]
+    if foreign.design is not None:
+        lines.append(Line(f"warning: {foreign.design.text}", "yellow"))
+    return [*lines, Line("")]
 
 
 def _plain(decision: Decision, better: Better, assumed: bool, chosen: bool) -> dict[str, Any]:

@@ -34,6 +34,9 @@ class Metric:
         return 1 if self.better == "higher" else -1
 
 
+PRINTED_HIGHER, PRINTED_LOWER = "printed_higher", "printed_lower"
+"""Families of what a command prints, by direction; the member is the unit."""
+
 _ALL = (
     Metric("throughput", "op/s", "higher", False, "operations finished per second"),
     Metric("operations_per_cpu_s", "op/CPU-s", "higher", False, "operations per CPU-second"),
@@ -53,6 +56,11 @@ _ALL = (
     Metric("latency_max", "ns", "lower", True, "largest latency"),
     Metric("fairness", "", "higher", False, "slowest worker's operations over the fastest's"),
     Metric("load_seconds", "s", "lower", False, "time to load the data set"),
+    Metric("wall_time", "ns", "lower", True, "time from the start of a command to its end"),
+    Metric("cpu_time", "ns", "lower", True, "user and system time of a command"),
+    Metric("peak_memory", "B", "lower", False, "largest resident memory of a command"),
+    Metric(PRINTED_HIGHER, "", "higher", False, "number that the command prints"),
+    Metric(PRINTED_LOWER, "", "lower", False, "number that the command prints"),
     Metric("resident_bytes", "B", "lower", False, "resident memory at the end of the window"),
     Metric("page_table_bytes", "B", "lower", False, "memory spent on page tables"),
     Metric("aborts_per_operation", "", "lower", True, "transactions begun again per operation"),
@@ -105,6 +113,8 @@ FAMILIES = frozenset(
         "acquisitions_per_operation",
         "contention",
         "counted_per_operation",
+        PRINTED_HIGHER,
+        PRINTED_LOWER,
         "spins_per_operation",
         "wait_share",
         "waited_per_operation",
@@ -119,7 +129,9 @@ COUNTED = "counted_per_operation"
 INSTRUCTIONS = f"{COUNTED}.perf.instructions"
 """Made wherever instructions were counted: what a change saves, or what must stay the same."""
 
-OF_LOCKS = FAMILIES - {COUNTED}
+PRINTED = frozenset({PRINTED_HIGHER, PRINTED_LOWER})
+
+OF_LOCKS = FAMILIES - PRINTED - {COUNTED}
 """Families whose members are classes of locks, or of what else is waited for: those that a server
 does not have, it does not report."""
 
@@ -139,7 +151,8 @@ def metric(name: str) -> Metric:
     found = METRICS.get(base)
     if found is None or bool(dot) != (base in FAMILIES) or (dot and not member):
         raise ValueError(f"{name!r} is not a metric{nearest(name, names())}")
-    return Metric(name, found.unit, found.better, found.per_operation, found.text)
+    unit = member if base in PRINTED else found.unit
+    return Metric(name, unit, found.better, found.per_operation, found.text)
 
 
 def names(members: Iterable[str] = ("data_cache", "index", "row", "lock")) -> list[str]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         ImageHelper,
         ImageHints,
         ImageSite,
+        JobExecution,
+        JobResult,
         KindResult,
         Loading,
         LoadResult,
@@ -85,9 +87,10 @@ __getattr__, __dir__ = lazily(
     messages=(
         "Abilities Ability Answers Census Checked Clock Contention CpuShare DataState "
         "Facts Failure Function Health HintCost HitsTable Htm HugePool ImageCensus "
-        "ImageCoverage ImageFacts ImageHelper ImageHints ImageSite WindowInterval KindResult "
-        "LoadResult Loading Made Memory Message ObjectFile ObjectReference ObjectSymbol "
-        "RunPhase ProfileResult SampledFunction SampledStack Ran Ready RefusedRequests RefusedFile "
+        "ImageCoverage ImageFacts ImageHelper ImageHints ImageSite JobExecution JobResult "
+        "WindowInterval KindResult LoadResult Loading Made Memory Message ObjectFile "
+        "ObjectReference ObjectSymbol RunPhase ProfileResult SampledFunction SampledStack Ran "
+        "Ready RefusedRequests RefusedFile "
         "RunResult Rows Sample Sampled Served ServerUsage FixtureServers State StoreOptions "
         "Surveyed Thp ThreadResult"
     ),
@@ -124,6 +127,8 @@ __all__ = [
     "ImageHelper",
     "ImageHints",
     "ImageSite",
+    "JobExecution",
+    "JobResult",
     "KindResult",
     "LoadResult",
     "Loading",

@@ -141,6 +141,30 @@ class CpuShare(Message):
     steal: float
 
 
+class JobExecution(Message):
+    """One execution of a command; `code` is None where a signal ended it."""
+
+    wall_ns: int
+    user_us: int
+    system_us: int
+    max_rss_bytes: int
+    code: int | None
+    signal: int | None
+    output: str | None
+    output_bytes: int
+
+
+class JobResult(Message):
+    """All executions of a run, and those of an empty process beside its window."""
+
+    complete: bool
+    window_s: float
+    executions: list[JobExecution]
+    empty: list[JobExecution]
+    histogram: str
+    cpus: list[CpuShare]
+
+
 class State(Message):
     records: int | None = None
     checksum_ok: bool

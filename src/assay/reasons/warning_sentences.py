@@ -30,6 +30,42 @@ def _order_unknown(pairs: str) -> str:
     )
 
 
+def _arm_after_arm(tool: str, first: str, second: str) -> str:
+    return (
+        f"{tool} makes all runs of {first} before those of {second}, so a machine that drifts "
+        f"looks like an effect: no verdict here can be trusted. {_INSTEAD}"
+    )
+
+
+def _file_after_file(tool: str, first: str, second: str) -> str:
+    return (
+        f"unless you took turns, all runs of {first} came before those of {second}, and a machine "
+        f"that drifts looks like an effect: no verdict on {tool}'s files can then be trusted. "
+        f"{_INSTEAD}"
+    )
+
+
+def _one_process(tool: str, first: str, second: str) -> str:
+    return (
+        f"the numbers of {tool} are repetitions inside one process: what its start decides "
+        f"(addresses, memory) is the same in all of {first} and other in all of {second}, and "
+        f"counts as an effect: no verdict here can be trusted. {_INSTEAD}"
+    )
+
+
+def _order_of_files(tool: str, first: str, second: str) -> str:
+    return (
+        f"the files of {tool} do not say in which order the runs were made; the verdicts hold if "
+        f"{first} and {second} took turns in a random order. {_INSTEAD}"
+    )
+
+
+_INSTEAD = (
+    "What would carry one: fresh processes in random blocks, as `assay compare 'CMD A' 'CMD B'` "
+    "makes them"
+)
+
+
 def _odds(one_in: int | None) -> str:
     """`one_in`: how often a random order does that; None where it is too rare to be told."""
     return (
@@ -225,6 +261,10 @@ WARNINGS: dict[Code, Callable[..., str]] = {
         f"{beyond} of {blocks} blocks came after the {planned} planned and were not used"
     ),
     Code.BLOCKS_DROPPED: _blocks_dropped,
+    Code.ARM_AFTER_ARM: _arm_after_arm,
+    Code.FILE_AFTER_FILE: _file_after_file,
+    Code.ONE_PROCESS: _one_process,
+    Code.ORDER_OF_FILES: _order_of_files,
     Code.ORDER_UNKNOWN: _order_unknown,
     Code.ORDER_GROUPED: _order_grouped,
     Code.ORDER_FIXED: _order_fixed,

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from assay.changes import Change
 from assay.host.traits import OTHERS, UNKNOWN, ServerTraits
 from assay.targets.base import Around, Launch, Measured, OnInterval, Server, Slices, Target
+from assay.targets.jobs.job import JOB
 from assay.targets.native.engine import ENGINE
 from assay.targets.native.micro import MICRO
 from assay.targets.servers.framework.target import ServerTarget
@@ -23,7 +24,13 @@ from assay.targets.wheels.duckdb import DUCKDB
 
 _SERVERS = (REDIS, VALKEY, MEMCACHED, NGINX, MARIADB, POSTGRESQL, DUCKDB, CHDB)
 _STORES = (ROCKSDB, SQLITE)
-_ALL: tuple[Target, ...] = (ENGINE, MICRO, *map(ServerTarget, _SERVERS), *map(StoreTarget, _STORES))
+_ALL: tuple[Target, ...] = (
+    ENGINE,
+    MICRO,
+    *map(ServerTarget, _SERVERS),
+    *map(StoreTarget, _STORES),
+    JOB,
+)
 TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})
 
 

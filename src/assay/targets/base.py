@@ -193,6 +193,8 @@ class Target(Protocol):
     """Whether what its servers write waits in the kernel, which writes it out when it likes."""
     loads_in_run: bool = False
     """Whether each run loads its data set, and so has `load_seconds`."""
+    runs_to_exit: bool = False
+    """Whether it is a command that ends by itself, and no server."""
     attachable: Attachable | None = None
     """What can be done to one that already runs; None if Assay must start it."""
     traits: ServerTraits = UNKNOWN

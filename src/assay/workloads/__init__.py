@@ -6,6 +6,7 @@ from types import MappingProxyType
 from assay.workloads.base import Workload
 from assay.workloads.hits import AGGREGATE, HITS, HITS_UPLOAD
 from assay.workloads.http import HTTP_GET, HTTP_PROXY
+from assay.workloads.job import TO_EXIT
 from assay.workloads.key_value import MEMCACHED_GET, MEMCACHED_SET, REDIS_GET, REDIS_SET
 from assay.workloads.micro import (
     ATOMIC,
@@ -29,7 +30,7 @@ from assay.workloads.ycsb import YCSB
 _ONE = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, CHASE, UNALIGNED, TIMER)
 _MICRO = (*_ONE, HASH, COMPRESS, SIMD)
 _SIMPLE = (REDIS_GET, REDIS_SET, MEMCACHED_GET, MEMCACHED_SET, HTTP_GET, HTTP_PROXY)
-_ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, HITS, HITS_UPLOAD, *OLTP, *_SIMPLE, *_MICRO)
+_ALL = (YCSB, TPCC, TRADE_DESK, AGGREGATE, HITS, HITS_UPLOAD, *OLTP, *_SIMPLE, *_MICRO, TO_EXIT)
 WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})
 
 SQL_WORKLOADS = tuple(w.kind for w in (*OLTP, YCSB, TPCC, HITS, AGGREGATE, HITS_UPLOAD, TRADE_DESK))

@@ -43,6 +43,8 @@ enum Verb {
     Hits,
     /// Run YCSB in this process on RocksDB or SQLite, loaded as a shared library.
     Store,
+    /// Run a command to its end, again and again, and say what each time took.
+    Job,
     /// Ask a server questions, and give their answers as texts.
     Ask,
     /// Be a small server, to try clients and proxies on.
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Verb::Load => verbs::load::run(request, &mut output),
         Verb::Hits => verbs::hits::run(request, &mut output),
         Verb::Store => verbs::store::run(request, &mut output),
+        Verb::Job => verbs::job::run(request, &mut output),
         Verb::Ask => verbs::ask::run(request, &mut output),
         Verb::Serve => verbs::serve::run(request, &mut output),
         Verb::Sample => verbs::sample::run(request, &mut output),

@@ -357,6 +357,34 @@
 //! `load` is this process, background threads included. `state` is of all records after the window,
 //! with `faults`; a failed operation ends the run, and a library that aborts is "failed".
 //!
+//! # Verb `job`: a command to its end, again and again
+//!
+//! ```json
+//! {"program": "/usr/bin/gzip", "words": ["gzip", "-k", "data"], "directory": null,
+//!  "before": [], "prepare": [], "cleanup": [], "empty": "/usr/bin/true", "empties": 4,
+//!  "keep_output": false, "any_code": false, "patience_ms": 600000, "warmup_ms": 0, "window_ms": 500}
+//! ```
+//!
+//! `program` is executed with `words` (the first is its name) in `directory`, with this process'
+//! environment and /dev/null as standard input: for `warmup_ms`, then over and over until `window_ms`
+//! are over, once at least. `before` is run once before all, `prepare` before each execution, `cleanup`
+//! once at the end, whatever happened; none of them is timed, and each is words that no shell reads.
+//! `empty` is executed `empties` times, half before the window and half after it.
+//!
+//! The clock runs from before posix_spawn until the end of the process is seen (pidfd); what it used is
+//! wait4's, what it waited for included. Standard output goes to /dev/null, or with `keep_output` its
+//! last MiB is kept (a window ends once 32 MiB are); standard error is read, and its last KiB is told
+//! where something fails. Each execution has a process group of its own, which is killed after
+//! `patience_ms` and when this process is told to stop. A code other than 0 (without `any_code`), a
+//! death by a signal, and processes that are still there a tenth of a second after the command's end (they are
+//! killed) are "failed". A program that is not there is "missing".
+//!
+//! Messages: `phase` `warmup` and `measure`, `health` as of `engine`, `result` `{"complete", "window_s",
+//! "executions", "empty", "histogram", "cpus"}`; an execution is `{"wall_ns", "user_us", "system_us",
+//! "max_rss_bytes", "code", "signal", "output", "output_bytes"}` (`output` null unless it is kept).
+//! `max_rss_bytes` is never below what this process had when it spawned: the kernel passes it on. That
+//! of `empty` shows how much that is.
+//!
 //! # Verb `ask`: questions to a server
 //!
 //! Request `{"target": as of load, "asks": ["SHOW VARIABLES", ...], "patience_s": 60}`. SQL of
@@ -538,7 +566,7 @@
 //! "pause":1,...,"xchg_mem":1}}],"missing":[]}}
 //! ```
 //!
-//! Captured output of `engine`, `micro`, `hits`, `load`, `store`, `sample`, `profile`, `facts`, `census`
+//! Captured output of `engine`, `micro`, `job`, `hits`, `load`, `store`, `sample`, `profile`, `facts`, `census`
 //! and `object` is in `examples/protocol/`, and a test reads it with types of its own.
 
 pub mod request;

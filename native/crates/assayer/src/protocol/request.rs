@@ -478,3 +478,42 @@ pub struct SurveyRequest {
 fn default_sites() -> bool {
     true
 }
+
+/// A command that is run to its end, again and again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JobRequest {
+    pub program: PathBuf,
+    pub words: Vec<String>,
+    pub directory: Option<PathBuf>,
+    pub before: Vec<String>,
+    pub prepare: Vec<String>,
+    pub cleanup: Vec<String>,
+    pub empty: PathBuf,
+    pub empties: usize,
+    pub keep_output: bool,
+    pub any_code: bool,
+    pub patience_ms: u64,
+    pub warmup_ms: u64,
+    pub window_ms: u64,
+}
+
+impl Default for JobRequest {
+    fn default() -> Self {
+        Self {
+            program: PathBuf::new(),
+            words: Vec::new(),
+            directory: None,
+            before: Vec::new(),
+            prepare: Vec::new(),
+            cleanup: Vec::new(),
+            empty: PathBuf::new(),
+            empties: 0,
+            keep_output: false,
+            any_code: false,
+            patience_ms: 600_000,
+            warmup_ms: 0,
+            window_ms: 500,
+        }
+    }
+}

@@ -566,3 +566,26 @@ pub struct Profiled {
     pub functions: Vec<ProfiledFunction>,
     pub stacks: Vec<ProfiledStack>,
 }
+
+/// One execution of a command.
+#[derive(Serialize)]
+pub struct JobExecution {
+    pub wall_ns: u64,
+    pub user_us: u64,
+    pub system_us: u64,
+    pub max_rss_bytes: u64,
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub output: Option<String>,
+    pub output_bytes: u64,
+}
+
+#[derive(Serialize)]
+pub struct JobResult {
+    pub complete: bool,
+    pub window_s: f64,
+    pub executions: Vec<JobExecution>,
+    pub empty: Vec<JobExecution>,
+    pub histogram: String,
+    pub cpus: Vec<CpuShare>,
+}

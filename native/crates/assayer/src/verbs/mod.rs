@@ -6,6 +6,7 @@ pub mod engine;
 pub mod facts;
 mod hint;
 pub mod hits;
+pub mod job;
 pub mod load;
 pub mod micro;
 pub mod object;

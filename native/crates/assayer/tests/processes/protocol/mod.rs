@@ -5,6 +5,7 @@
 //! `ASSAY_CAPTURE=1 cargo test --release -p assayer --test processes protocol` captures the examples anew.
 
 mod images;
+mod job;
 mod libraries;
 pub mod load;
 mod profile;
@@ -53,6 +54,7 @@ fn read_message(example: &str, message: Value) {
         ("sample", "sample") => read::<Sample>(data),
         ("result", "sample") => read::<Sampled>(data),
         ("ready", "profile" | "profile-check") => read::<Ready<ProfileManifest>>(data),
+        ("result", "job") => read::<JobResult>(data),
         ("result", "profile") => read::<Profiled>(data),
         ("options", _) => read::<StoreOptions>(data),
         ("loading", _) => read::<Loading>(data),

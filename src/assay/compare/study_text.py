@@ -1,0 +1,111 @@
+"""The study that a comparison is, as a file that `assay run` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assay.compare.question import Contender, Question
+from assay.core.units import format_duration
+
+KIND, WORKLOAD, FACTOR = "job", "to-exit", "command"
+
+
+def study_text(
+    asked: Question, budget_s: float, typical_s: Mapping[str, float] | None = None
+) -> str:
+    """The study. `typical_s`: how long an execution takes, by case; a guess where it is missing."""
+    names = [c.name for c in asked.contenders]
+    question = f"Which is better: {', '.join(names)}?"
+    lines = [
+        f"# Written by `assay compare`. {FACTOR} is the change; the first level is the baseline.",
+        f"name = {_text('compare')}",
+        f"question = {_text(question)}",
+        "",
+        *_cases(asked, typical_s or {}),
+        "[measure]",
+        f"primary = {_text(asked.primary)}",
+        f"also = {_list(asked.also)}",
+        f"warmup = {_text(asked.warmup)}",
+        f"window = {_text(asked.window)}",
+        f"design = {_text('runs')}",
+        "",
+        "[[factor]]",
+        f"name = {_text(FACTOR)}",
+        f"change = {_text('setting')}",
+        "",
+        "[factor.levels]",
+        *(_level(c) for c in asked.contenders),
+        "",
+        "[design]",
+        f"kind = {_text('arms')}",
+        "",
+    ]
+    for name in names[1:]:
+        level = f"{{ {FACTOR} = {_text(name)} }}"
+        lines += ["[[arm]]", f"name = {_text(name)}", f"levels = {level}", ""]
+    lines += [
+        "[decide]",
+        f"smallest = {_text(asked.smallest)}",
+        f"margin = {_text(asked.smallest)}",
+        f"budget = {_text(f'{budget_s:.0f}s')}   # {format_duration(budget_s)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cases(asked: Question, typical_s: Mapping[str, float]) -> list[str]:
+    cases = asked.cases()
+    if cases == [{}]:
+        common = _settings(asked, typical_s.get(""))
+        return ["[target]", *common, "", "[workload]", f"kind = {_text(WORKLOAD)}", ""]
+    lines = []
+    for values in cases:
+        name = case_name(values)
+        let = f"let = {_list(f'{n}={v}' for n, v in values.items())}"
+        common = _settings(asked, typical_s.get(name))
+        lines += ["[[case]]", f"name = {_text(name)}", "[case.target]", *common, let]
+        lines += ["[case.workload]", f"kind = {_text(WORKLOAD)}", ""]
+    return lines
+
+
+def case_name(values: Mapping[str, str]) -> str:
+    """What a case of a scan is called; empty without a scan."""
+    return ",".join(f"{n}={v}" for n, v in values.items())
+
+
+def _settings(asked: Question, typical_s: float | None) -> list[str]:
+    given: dict[str, Any] = {"kind": KIND}
+    if asked.directory is not None:
+        given["directory"] = str(asked.directory)
+    for name in ("prepare", "between_arms", "cleanup"):
+        if getattr(asked, name):
+            given[name] = list(getattr(asked, name))
+    if asked.value is not None:
+        given |= {"value": asked.value, "unit": asked.unit, "better": asked.better}
+    if asked.any_code:
+        given["any_code"] = True
+    given["patience"] = asked.patience
+    if typical_s is not None:
+        given["typical"] = f"{1000 * typical_s:.3f}ms"
+    return [f"{name} = {_value(value)}" for name, value in given.items()]
+
+
+def _level(contender: Contender) -> str:
+    env = f", env = {_list(contender.env)}" if contender.env else ""
+    return f"{_text(contender.name)} = {{ command = {_list(contender.words)}{env} }}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _list(value) if isinstance(value, list) else _text(value)
+
+
+def _list(words: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, words))}]"
+
+
+def _text(text: str) -> str:
+    """A basic string of TOML: JSON's, but that it may not hold DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
