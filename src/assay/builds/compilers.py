@@ -91,9 +91,22 @@ def write_scripts(place: Path, found: Compilers, variation: Variation, tree: Pat
                 _write(place / name, _script(path, extra, variation.without))
     if variation.optimises_links:
         for tool in ("ar", "nm", "ranlib"):
-            own = shutil.which(f"llvm-{tool}" if found.is_clang else f"gcc-{tool}")
-            if own is not None:
-                _write(place / tool, f'#!/bin/sh\nexec {own} "$@"\n')
+            _write(place / tool, f'#!/bin/sh\nexec {_archiver(tool, found)} "$@"\n')
+
+
+def _archiver(tool: str, found: Compilers) -> str:
+    """A tool of static libraries that knows objects without machine code.
+
+    GCC's own (`gcc-ar`) would look for the tool in PATH, where ours is.
+    """
+    own = shutil.which(f"llvm-{tool}") if found.is_clang else shutil.which(tool)
+    if own is None:
+        package = "llvm" if found.is_clang else "binutils"
+        raise MissingError(f"{tool} is not here", next_step=f"sudo apt-get install {package}")
+    if found.is_clang:
+        return own
+    plugin = _ask(str(found.c), "-print-file-name=liblto_plugin.so").strip()
+    return f"{own} --plugin {shlex.quote(plugin)}"
 
 
 def _script(path: Path, extra: Sequence[str], without: Sequence[str]) -> str:

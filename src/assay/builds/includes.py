@@ -8,38 +8,50 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-_INCLUDE = re.compile(rb'(?m)^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:["<]([^">\n]+)[">]|(\w))')
+_INCLUDE = re.compile(rb'(?m)^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:["<]([^">\n]+)[">]|(\w+))')
+_DEFINED = re.compile(rb'(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+["<]([^">\n]+)[">]')
+_GIVEN = re.compile(r'^-D(\w+)=\\*["<]([^">\\]+)')
 _CODE = re.compile(r"\.(c|cc|cpp|cxx|C|h|hh|hpp|hxx|ic|inc|inl|ipp|i|y|l|s|S|in)$")
 
 
-def dependants(tree: Path, changed: Iterable[str]) -> set[str]:
+def dependants(tree: Path, changed: Iterable[str], words: Iterable[str] = ()) -> set[str]:
     """The paths in `tree` of all files that are changed or include one that is, by whatever way.
 
-    Files count as the same if they are called the same; one that includes what a macro says counts
-    as including everything.
+    Files count as the same if they are called the same. `words` are those of compilers, which may
+    say what a macro is that is included.
     """
-    includers: dict[str, set[str]] = {}
-    of_anything: set[str] = set()
+    includers: dict[str, set[str]] = defaultdict(set)
+    by_macro: dict[str, set[str]] = defaultdict(set)
+    macros: dict[str, set[str]] = defaultdict(set)
     for path in _code(tree):
-        known = path.relative_to(tree).as_posix()
-        for name, by_macro in _INCLUDE.findall(path.read_bytes()):
-            if by_macro:
-                of_anything.add(known)
+        known, text = path.relative_to(tree).as_posix(), path.read_bytes()
+        for name, macro in _INCLUDE.findall(text):
+            if macro:
+                by_macro[macro.decode()].add(known)
             else:
-                called = PurePosixPath(name.decode("utf-8", "replace")).name
-                includers.setdefault(called, set()).add(known)
+                includers[_called(name.decode("utf-8", "replace"))].add(known)
+        for macro, name in _DEFINED.findall(text):
+            macros[macro.decode()].add(_called(name.decode("utf-8", "replace")))
+    for given in filter(None, map(_GIVEN.match, words)):
+        macros[given[1]].add(_called(given[2]))
+    for macro, files in by_macro.items():
+        for name in macros.get(macro, ()):
+            includers[name] |= files
     found = {PurePosixPath(c).as_posix() for c in changed}
-    left = [*found, *of_anything]
-    found |= of_anything
+    left = list(found)
     while left:
-        for includer in includers.get(PurePosixPath(left.pop()).name, ()):
-            if includer not in found:
-                found.add(includer)
-                left.append(includer)
+        new = includers.get(_called(left.pop()), set()) - found
+        found |= new
+        left += new
     return found
+
+
+def _called(name: str) -> str:
+    return PurePosixPath(name).name
 
 
 def _code(tree: Path) -> Iterable[Path]:

@@ -35,12 +35,13 @@ from assay.builds.stranger import BuildError, closed_network, working_place
 from assay.builds.tree import BuildTree, held
 from assay.builds.variation import Variation, of_settings
 from assay.core.cache import cache, keep
-from assay.core.digest import canonical, digest, file_digest
-from assay.core.errors import MissingError
+from assay.core.digest import canonical, contents_digest, digest, file_digest
+from assay.core.errors import InputError, MissingError
 
 VERSION = 1
 """Grows when what is made of the same inputs changes."""
 
+DIGEST = "assay.sha256"
 ABOUT, CONTENTS, OBJECTS, INSTALLED = "build.json", "contents.json", "objects", "install"
 _WARNING = re.compile(r"(?m)^[^\n]*\bwarning: ")
 KEPT_ORDERS = 3
@@ -117,15 +118,22 @@ def differences(one: BuiltProgram, other: BuiltProgram) -> contents.BuildDiffere
 
 def relinked(made: BuiltProgram, seed: int) -> Path:
     """The executable with its functions in the order of a seed from 1 on, linked now if it is not
-    there; `PLAIN` is the program's own order. BuildError, or MissingError without lld."""
+    there; `PLAIN` is the program's own order. BuildError, MissingError without lld, InputError if
+    it was changed since."""
     about = json.loads((made.folder / ABOUT).read_text())
     place = working_place(cache("builds")) / f"run-{made.mark[:20]}"
-    product = place / f"order-{seed}" / str(about["product"])
-    if not product.is_file():
+    order = place / f"order-{seed}"
+    product = order / str(about["product"])
+    if not order.is_dir():
         place.mkdir(exist_ok=True)
         _tidy(place)
-        keep(place / f"order-{seed}", lambda making: _link_into(making, made, about, seed))
-    os.utime(place / f"order-{seed}")
+        keep(order, lambda making: _link_into(making, made, about, seed))
+    if not product.is_file() or (order / DIGEST).read_text() != contents_digest(product):
+        raise InputError(
+            f"{product} was changed since it was built",
+            next_step=f"remove {place}; it is made again",
+        )
+    os.utime(order)
     return product
 
 
@@ -139,6 +147,7 @@ def _link_into(making: Path, made: BuiltProgram, about: Mapping[str, str], seed:
     objects, tree = made.folder / OBJECTS, Path(about["tree"])
     compiler = Path(about["linker"])
     link.relink(ran, objects, tree, compiler, product, f"{made.mark[:32]}{seed:08x}", seed)
+    (making / DIGEST).write_text(file_digest(product))
 
 
 def _cloned(source: str, target: str) -> None:
@@ -310,4 +319,4 @@ def _load(kept: Path) -> BuiltProgram:
 def _with_path(made: BuiltProgram, recipe: BuildRecipe, variation: Variation) -> BuiltProgram:
     path = relinked(made, PLAIN)
     build_id = f"{made.mark[:32]}{PLAIN:08x}"
-    return replace(made, path=path, build_id=build_id, sha256=file_digest(path))
+    return replace(made, path=path, build_id=build_id, sha256=contents_digest(path))

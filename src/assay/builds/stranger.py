@@ -25,6 +25,8 @@ from assay.core.errors import MissingError
 from assay.linux.own_user import group_of
 
 LOOK_S = 0.2
+MOST_PROCESSES = 500
+"""Of a build at once: one that starts itself again and again must not take the machine."""
 SECRET = ("TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL", "PROXY")
 """Parts of names of variables that no build is shown."""
 NO_SPACE = "No space left on device"
@@ -42,13 +44,17 @@ class BuildError(MissingError):
 
 @cache
 def closed_network() -> tuple[str, ...]:
-    """The words that give a command a network without interfaces; empty where it cannot be had."""
+    """The words that give a command a network without interfaces, and a world of processes that
+    ends with it; empty where neither can be had."""
     if shutil.which("unshare") is None:
         return ()
-    own = ("unshare", "--net", "--")
-    words = own if os.geteuid() == 0 else ("unshare", "--user", "--map-current-user", *own[1:])
-    tried = subprocess.run([*words, "true"], capture_output=True)
-    return words if tried.returncode == 0 else ()
+    whose = () if os.geteuid() == 0 else ("--user", "--map-current-user")
+    alone = ("--pid", "--fork", "--kill-child", "--mount-proc")
+    for kinds in (("--net", *alone), ("--net",)):
+        words = ("unshare", *whose, *kinds, "--")
+        if subprocess.run([*words, "true"], capture_output=True).returncode == 0:
+            return words
+    return ()
 
 
 def run_stranger(
@@ -64,11 +70,15 @@ def run_stranger(
 ) -> None:
     """Runs a command to its end, its output appended to `log`; BuildError if it fails, MissingError
     if the program or room for what it writes is not there. `watch` is called now and then."""
-    tools.require(command[0], what=what, path=env.get("PATH"))
+    if "/" not in command[0]:
+        tools.require(command[0], what=what, path=env.get("PATH"))
+    elif not (folder / command[0]).is_file():
+        line = f"the source has no {command[0]}"
+        raise BuildError(f"{what} failed: {line}", log, line)
     offset = log.stat().st_size if log.exists() else 0
     with log.open("ab") as out:
         process = subprocess.Popen(
-            [*closed_network(), *_tied(user), "nice", "-n", "10", *command],
+            [*_ended_with_us(), *closed_network(), *_tied(user), "nice", "-n", "10", *command],
             cwd=folder,
             env=dict(env),
             stdin=subprocess.DEVNULL,
@@ -107,14 +117,20 @@ def environment(folder: Path, path: str) -> dict[str, str]:
     return {**kept, **fixed, "TMPDIR": str(folder), "PATH": path}
 
 
-def _tied(user: int | None) -> list[str]:
-    """What makes it another user, and ends it with us."""
+def _ended_with_us() -> list[str]:
+    """What is killed when we are."""
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise MissingError("setpriv is not here", next_step="sudo apt-get install util-linux")
+    return [setpriv, "--pdeathsig", "KILL", "--"]
+
+
+def _tied(user: int | None) -> list[str]:
+    """What makes it another user, who has no more than so many processes, and ends it with us."""
     whose = [] if user is None else [f"--reuid={user}", f"--regid={group_of(user)}"]
     alone = [] if user is None else ["--clear-groups"]
-    return [setpriv, *whose, *alone, "--no-new-privs", "--pdeathsig", "KILL", "--"]
+    few = [] if user is None else ["prlimit", f"--nproc={MOST_PROCESSES}", "--"]
+    return ["setpriv", *whose, *alone, "--no-new-privs", "--pdeathsig", "KILL", "--", *few]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -198,7 +198,8 @@ class BuildTree:
         """Puts changed files in their places, and removes every object that depends on one."""
         is_new = not self.state.source
         if not is_new and changed:
-            self._forget(dependants(self.source, changed))
+            words = {word for call in self.ran() for word in call.words}
+            self._forget(dependants(self.source, changed, words))
         self.state.source |= dict.fromkeys(changed, "")
         self._keep(busy=True)
         for name in sorted(changed):
