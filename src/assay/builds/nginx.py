@@ -7,47 +7,29 @@ up the CPU. nginx has `pause` there on x86-64 and nothing on Arm. "Nothing" is t
 arms, because a compiler that optimises deletes an empty loop: `none` is nginx's own
 empty macro, `none-kept` an empty `asm volatile` that keeps the loop.
 
-All arms come from one object tree: the sources are configured and made once, then
-only the three objects with the loops are made again and the program linked. No debug
-information is made, so that its contents do not depend on the folder it was made in.
+Each arm is nginx's own recipe with two files of its source replaced: the header with the macro,
+which is opened to us, and a file of ours that says what the macro is.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
-from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 
 from assay import native
-from assay.builds import source, tools
-from assay.builds.recipe import Built, Recipe, load
-from assay.builds.source import Source
-from assay.core.cache import cache, keep
-from assay.core.digest import canonical, digest, file_digest
+from assay.builds.making import BuiltProgram, is_kept, make
+from assay.builds.program import DEBIAN, TARBALL, Buildable, program
+from assay.builds.recipe import Built, Recipe
+from assay.builds.variation import Variation
+from assay.core.cache import cache
 from assay.core.errors import InputError, MissingError
 
-PACKAGE = "nginx"
 SOURCE_VARIABLE = "ASSAY_NGINX_SOURCE"
 """The path of a tarball, instead of the distribution's."""
 
-FLAGS = "-pipe -O2"
-CONFIGURE = (
-    "--without-http_rewrite_module",
-    "--without-http_gzip_module",
-    "--with-http_stub_status_module",
-)
-"""Neither PCRE nor zlib is needed; neither has a part in the test."""
-
 HEADER = Path("src/os/unix/ngx_atomic.h")
 HINT = Path("src/os/unix/assay_hint.h")
-LOCKS = ("ngx_rwlock", "ngx_shmtx", "ngx_spinlock")
-RECIPE = 1
-"""Grows when what this file makes changes."""
-
 FUNCTIONS = ("ngx_rwlock_wlock", "ngx_rwlock_rlock", "ngx_shmtx_lock", "ngx_spinlock")
 """Functions with the loop."""
 
@@ -88,59 +70,38 @@ class _Nginx(Recipe):
     takes = "about a minute, once"
 
     def kept(self, arm: str) -> bool:
-        return any(cache("builds").glob(f"nginx-{arm}-*/build.json"))
+        nginx = _nginx()
+        if nginx.source == DEBIAN and not (cache("sources") / nginx.recipe.package).is_dir():
+            return False
+        return is_kept(nginx, _variation(nginx, arm))
 
     def make(self, arm: str) -> Built:
         if arm not in HINTS:
             raise InputError(
                 f"{arm!r} is not a build of nginx", next_step=f"builds: {', '.join(HINTS)}"
             )
-        found = source.given_or(SOURCE_VARIABLE, lambda: source.distribution(PACKAGE))
-        compiler = tools.compiler("cc", partial(_run, Path.cwd()))
-        tree, made = _places(found.sha256, compiler, arm)
-        about = Built(Path("nginx"), "", found.version, found.sha256, compiler, FLAGS)
-        if not made.is_dir():
-            keep(tree, lambda making: _make_tree(found, making))
-            keep(made, lambda making: _make_arm(arm, tree, making, about))
-        return load(made)
+        nginx = _nginx()
+        made = make(nginx, _variation(nginx, arm))
+        _look(made.path, arm)
+        return _built(made)
 
 
 NGINX = _Nginx()
 
 
-def _run(folder: Path, *command: str) -> str:
-    step = "it needs a C compiler: sudo apt-get install gcc libc6-dev make"
-    return tools.run(command, folder, what="building nginx", next_step=step)
+def _nginx() -> Buildable:
+    given = os.environ.get(SOURCE_VARIABLE)
+    return program("nginx", f"{TARBALL}{given}" if given else DEBIAN)
 
 
-def _places(source_sha256: str, compiler: str, arm: str) -> tuple[Path, Path]:
-    """Where the object tree and the arm are kept: under the digest of all that goes into them."""
-    inputs = [RECIPE, source_sha256, compiler, FLAGS, *CONFIGURE]
-    folder, whole = cache("builds"), canonical([*inputs, HINTS[arm]])
-    return (
-        folder / f"nginx-tree-{digest(canonical(inputs))[:20]}",
-        folder / f"nginx-{arm}-{digest(whole)[:20]}",
-    )
+def _variation(nginx: Buildable, arm: str) -> Variation:
+    header = (nginx.unpacked().folder / HEADER).read_text()
+    hint = f"#define ASSAY_HINT() {HINTS[arm]}\n"
+    return Variation(files=((str(HEADER), opened(header)), (str(HINT), hint)))
 
 
-def _make(folder: Path) -> None:
-    jobs = f"-j{len(os.sched_getaffinity(0))}"
-    _run(folder, "make", "-f", "objs/Makefile", jobs, f"CFLAGS={FLAGS}", "binary")
-
-
-def _make_tree(found: Source, making: Path) -> None:
-    """Sources with the macro opened to us, configured and made: every object but for the arm."""
-    unpacked = source.unpack(found, making)
-    header = unpacked / HEADER
-    header.write_text(opened(header.read_text()))
-    (unpacked / HINT).write_text(_hint("none"))
-    _run(unpacked, "sh", "./configure", *CONFIGURE)
-    _make(unpacked)
-    unpacked.rename(making / "tree")
-
-
-def _hint(arm: str) -> str:
-    return f"#define ASSAY_HINT() {HINTS[arm]}\n"
+def _built(made: BuiltProgram) -> Built:
+    return Built(made.path, made.sha256, made.source, made.source_sha256, made.compiler, made.flags)
 
 
 def opened(header: str) -> str:
@@ -156,23 +117,6 @@ def opened(header: str) -> str:
         )
     ours = f'#include "{HINT.name}"\n#define ngx_cpu_pause() ASSAY_HINT()\n'
     return header[: found.start()] + ours + header[found.end() :]
-
-
-def _make_arm(arm: str, tree: Path, making: Path, about: Built) -> None:
-    """The three lock objects made again in a copy of the tree, linked, and looked at."""
-    copy = making / "tree"
-    shutil.copytree(tree / "tree", copy)
-    (copy / HINT).write_text(_hint(arm))
-    for lock in LOCKS:
-        (copy / "objs/src/core" / f"{lock}.o").unlink()
-    (copy / "objs/nginx").unlink()
-    _make(copy)
-    program = making / "nginx"
-    (copy / "objs/nginx").rename(program)
-    shutil.rmtree(copy)
-    _look(program, arm)
-    built = replace(about, sha256=file_digest(program))
-    (making / "build.json").write_text(json.dumps(asdict(built), default=str, indent=1))
 
 
 def _look(program: Path, arm: str) -> None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Made,
         Memory,
         Message,
+        ObjectContent,
         ObjectFile,
         ObjectReference,
         ObjectSymbol,
@@ -88,7 +89,7 @@ __getattr__, __dir__ = lazily(
         "Abilities Ability Answers Census Checked Clock Contention CpuShare DataState "
         "Facts Failure Function Health HintCost HitsTable Htm HugePool ImageCensus "
         "ImageCoverage ImageFacts ImageHelper ImageHints ImageSite JobExecution JobResult "
-        "WindowInterval KindResult LoadResult Loading Made Memory Message ObjectFile "
+        "WindowInterval KindResult LoadResult Loading Made Memory Message ObjectContent ObjectFile "
         "ObjectReference ObjectSymbol RunPhase ProfileResult SampledFunction SampledStack Ran "
         "Ready RefusedRequests RefusedFile "
         "RunResult Rows Sample Sampled Served ServerUsage FixtureServers State StoreOptions "
@@ -135,6 +136,7 @@ __all__ = [
     "Made",
     "Memory",
     "Message",
+    "ObjectContent",
     "ObjectFile",
     "ObjectReference",
     "ObjectSymbol",

@@ -60,6 +60,7 @@ from assay.report.html.scaling import ScalingSection, scaling_view
 from assay.report.html.screen import ScreenSection, screen_view
 from assay.report.words import particulars
 from assay.report.words.answer import answer
+from assay.report.words.built import build_text, difference_text, layout_text, made_text
 from assay.report.words.particulars import CheckSection, Pairs
 from assay.verdict.rows import Verdicts
 
@@ -276,6 +277,11 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[Banner]:
         found.append(("absent", title, absent.why))
     for name, why in plan.counters.absent.items():
         found.append(("absent", f"Not counted: {name}", why))
+    for build in plan.variations:
+        differs = f". It {difference_text(build.differs)}" if build.differs is not None else ""
+        found.append(("build", f"Build of {build_text(build)}", made_text(build) + differs))
+    for layout in dict.fromkeys(build.layout for build in plan.variations):
+        found.append(("build", "What a verdict on builds is of", layout_text(layout)))
     coded = zip_longest(verdicts.warnings, verdicts.warning_reasons[: len(verdicts.warnings)])
     found += [
         ("warning", "Warning", text)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.explain import Explanation
 from assay.plan import Plan
+from assay.report.words.built import build_lines
 from assay.report.words.explained import parts
 from assay.report.words.line import Line
 from assay.report.words.wording import STYLES, estimate, interval
@@ -22,4 +23,8 @@ def explanation_lines(plan: Plan, found: Sequence[Explanation]) -> list[Line]:
         lines.append(Line(head, STYLES[row.word]))
         lines += [Line(f"    {name:9} {text}", style) for name, text, style in parts(one)]
         lines.append(Line(""))
-    return lines or [Line("no arm has a verdict that could be explained", "yellow")]
+    return (
+        lines + build_lines(plan)
+        if lines
+        else [Line("no arm has a verdict that could be explained", "yellow")]
+    )

@@ -18,6 +18,7 @@ from assay.report.terminal.best import best_lines
 from assay.report.terminal.scaling import scaling_lines
 from assay.report.terminal.screen import screen_lines
 from assay.report.words.best import NAMES_SHOWN, few, standing
+from assay.report.words.built import build_lines
 from assay.report.words.explained import cause, holds
 from assay.report.words.line import Line
 from assay.report.words.particulars import extension_text
@@ -74,7 +75,7 @@ def verdict_lines(
     lines += [] if told else _leads(plan, verdicts)
     best = best_lines(plan, verdicts)
     lines += [*best, Line("")] if best else []
-    return lines + _footer(verdicts) + uncounted_lines(plan)
+    return lines + build_lines(plan) + _footer(verdicts) + uncounted_lines(plan)
 
 
 def uncounted_lines(plan: Plan) -> list[Line]:
