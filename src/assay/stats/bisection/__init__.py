@@ -1,0 +1,30 @@
+"""A noisy binary search with error control: numbers in, culprits out, and nothing about commits."""
+
+from typing import TYPE_CHECKING
+
+from assay.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from assay.stats.bisection.forecast import Forecast, forecast_of
+    from assay.stats.bisection.search import Build, Culprit, Measure, Search, Stage, Unresolved
+    from assay.stats.bisection.step import Answer, Asked
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    forecast="Forecast forecast_of",
+    search="Build Culprit Measure Search Stage Unresolved",
+    step="Answer Asked",
+)
+
+__all__ = [
+    "Answer",
+    "Asked",
+    "Build",
+    "Culprit",
+    "Forecast",
+    "Measure",
+    "Search",
+    "Stage",
+    "Unresolved",
+    "forecast_of",
+]
