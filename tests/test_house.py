@@ -30,6 +30,7 @@ ORDER = (
     "targets",
     "study",
     "bench",
+    "bisection",
     "explain",
     "price",
     "claims",

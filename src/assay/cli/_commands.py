@@ -14,6 +14,7 @@ MODULES = {"list": "list_", "perf-stat": "perf_stat"}
 
 COMMANDS = {
     "run": "Run a study and give a verdict on each of its changes.",
+    "bisect": "Search which commit, or which level of a factor, made a server slower.",
     "pilot": "Find out how long runs of a study must warm up, and how long they are best measured.",
     "show": "Show the verdicts of a bundle.",
     "report": "Write the report of a bundle: one HTML file that needs no network.",

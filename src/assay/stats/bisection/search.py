@@ -42,7 +42,7 @@ from assay.stats.signed_rank import SignedRank
 Kind = Literal["ends", "step", "same", "pair"]
 MISSES_OF_MIDDLE, MISSES_OF_END = 2, 3
 """Blocks in a row without a node, after which it does not run."""
-PAIR = "pair"
+PAIR: Literal["pair"] = "pair"
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,10 @@ class Search:
         """The range that is searched now."""
         return self._span
 
+    def open_spans(self) -> list[Span]:
+        """The range that is searched now, and those that wait."""
+        return [s for s in (self._span, *self._open) if s is not None]
+
     def _measure(self, *nodes: int) -> Measure:
         return Measure(nodes, len(self.stages))
 
@@ -245,8 +249,7 @@ class Search:
             return
         self.stopped = why
         self._leave()
-        spans = [s for s in (self._span, *self._open) if s is not None]
-        self.unresolved += [Unresolved(s.low, s.high, "stopped") for s in spans]
+        self.unresolved += [Unresolved(s.low, s.high, "stopped") for s in self.open_spans()]
         self._span, self._open = None, []
 
     # the ends
@@ -426,10 +429,9 @@ class Search:
     def left(self) -> Forecast:
         """What the rest takes, once the ends are told apart; nothing more before and after."""
         found = Forecast(0, 0, 0)
-        for span in (self._span, *self._open):
-            if span is not None:
-                args = span.gaps, span.path, span.pair, span.effect, max(self.noise, 1e-6)
-                found = found.plus(forecast_of(*args))
+        for span in self.open_spans():
+            args = span.gaps, span.path, span.pair, span.effect, max(self.noise, 1e-6)
+            found = found.plus(forecast_of(*args))
         return found
 
 
