@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.bisection.history import SAFE
 from assay.changes import image_of
@@ -24,7 +24,6 @@ from assay.core.cache import cache, keep, scratch
 from assay.core.digest import canonical, digest, file_digest
 from assay.core.errors import AssayError, InputError
 from assay.study import Factor
-from assay.study.file import StudyTable
 
 LIMIT_S = 3600.0
 """A build that takes longer is ended."""
@@ -61,11 +60,12 @@ class Builder(Protocol):
         ...
 
 
-class BuildSection(StudyTable):
+class BuildSection(BaseModel):
     """`[build]` of a study: commands without a shell, run in the unpacked tree."""
 
-    configure: tuple[str, ...] = ()
-    make: tuple[str, ...]
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    configure: list[str] = []
+    make: list[str]
     product: str
 
     @classmethod

@@ -175,10 +175,13 @@ class SearchReplay:
         kept = [r for r in self._current if r.status == "ok"]
         cells = {(r.case, r.arm): observation(r, STANDARD) for r in kept}
         self._busy = self._busy or any(seen.disturbed for seen in cells.values())
+        lost = next((r.reason for r in reversed(self._current) if r.status == "failed"), "")
         self._current, self._attempt = [], 0
         self.blocks += 1
         row = table([Block(cells, 0.0)], self.plan.case, self.plan.primary)[0]
         self.search.measured({self.names[arm]: value for arm, value in row.items()})
+        if self.search.stopped and lost:
+            self.search.stopped += f": {lost}"
 
 
 def _unexpected(what: str) -> AlteredError:

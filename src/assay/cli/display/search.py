@@ -8,11 +8,14 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from assay.bisection import SearchPlan, SearchReplay, found_of
-from assay.bisection.lines import BuildLine, Entry
+from assay.bisection.lines import BuildLine, Entry, RunLine
 from assay.bisection.replay import NextRun
 from assay.cli.display.live import Plain, Terminal
 from assay.core.units import format_duration
 from assay.report.words.bisection import forecast_sentence, size_sentence, step_line
+
+OFTEN = 16
+"""A stage of so many blocks is said to go on, and again each time it has twice as many."""
 
 
 def news(plan: SearchPlan, replay: SearchReplay, told: int) -> list[str]:
@@ -60,6 +63,17 @@ class PlainSearch(Plain):
             for line in news(self.plan, replay, self.told):
                 self.say(line)
             self.told = len(replay.search.stages)
+        elif isinstance(entry, RunLine) and replay.blocks > self.blocks:
+            self._count(replay)
+        self.blocks = replay.blocks
+
+    def _count(self, replay: SearchReplay) -> None:
+        """A long stage says at its 16th, 32nd, ... block that it goes on."""
+        done, planned = replay.search.done, replay.search.planned
+        if done >= OFTEN and done & (done - 1) == 0:
+            left_s = replay.left_s()
+            left = f"; about {format_duration(left_s)} left at most" if left_s else ""
+            self.say(f"block {done} of {planned}{left}")
 
     def over(self, replay: SearchReplay) -> None:
         if replay.stopped:
