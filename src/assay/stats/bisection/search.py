@@ -35,7 +35,7 @@ from assay.stats.bisection.step import (
     rule_for,
 )
 from assay.stats.rule import Rule, Word
-from assay.stats.sample_size import PILOT_BLOCKS, plan_blocks
+from assay.stats.sample_size import plan_looks
 from assay.stats.sequence import Judgement, extended, judge
 from assay.stats.signed_rank import SignedRank
 
@@ -257,16 +257,16 @@ class Search:
     def _ended(self, contrast: float) -> None:
         self._sample.append(contrast)
         done = len(self._sample)
-        if done < PILOT_BLOCKS:
+        series = {PAIR: list(enumerate(self._sample))}
+        sized = plan_looks(series, self.rule, self.cap, done)
+        if sized is None:
             return
-        if self._planned is None:
-            sizing = plan_blocks({PAIR: self._sample}, self.rule, self.cap)
-            self._planned = sizing.blocks
-        if done not in levels_of(self.rule, self._planned) and done < self._planned:
-            return
-        self.ends = self._judge(self.rule, 0)
-        if self.ends.final:
-            self._begin()
+        looks = sized[1]
+        self._planned = looks.planned
+        if done in looks.looks:
+            self.ends = judge(series, self.rule, looks, done)[PAIR]
+            if self.ends.final:
+                self._begin()
 
     def _begin(self) -> None:
         """The ends have their verdict: search, where it tells them apart."""

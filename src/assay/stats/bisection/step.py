@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from assay.stats.boundary import looks, nominal_levels
+from assay.stats.boundary import schedule
 from assay.stats.rule import Rule
 from assay.stats.sample_size import blocks_for_smallest, least_blocks, study_size
 from assay.stats.sequence import extended
@@ -61,8 +61,8 @@ def blocks_for(noise: float, rule: Rule) -> int:
 @lru_cache(maxsize=1024)
 def levels_of(rule: Rule, planned: int) -> dict[int, float]:
     """Two-sided nominal level of each look, by its block count, those of extensions after them."""
-    schedule = looks(planned, rule.alpha_main, rule.constants)
-    found = dict(zip(schedule, nominal_levels(schedule, planned, rule.alpha_main), strict=True))
+    planned_looks = schedule(planned, rule.alpha_main, rule.constants)
+    found = dict(zip(planned_looks.looks, planned_looks.levels(rule.alpha_main), strict=True))
     for number in range(1, EXTENSIONS + 1):
         total = extended(planned, number, rule.constants)
         found[total] = rule.extension(number).alpha_main
