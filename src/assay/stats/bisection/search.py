@@ -42,7 +42,7 @@ from assay.stats.signed_rank import SignedRank
 Kind = Literal["ends", "step", "same", "pair"]
 MISSES_OF_MIDDLE, MISSES_OF_END = 2, 3
 """Blocks in a row without a node, after which it does not run."""
-PAIR: Literal["pair"] = "pair"
+PAIR = "pair"
 
 
 @dataclass(frozen=True)
@@ -372,7 +372,7 @@ class Search:
         if found.word is Word.UNDECIDED and not hopeless and done < extended(planned, EXTENSIONS):
             return
         self.noises.append(SignedRank(self._sample).noise())
-        self._close(found, Stage(PAIR, span.low, span.high, None, alpha=span.pair))
+        self._close(found, Stage("pair", span.low, span.high, None, alpha=span.pair))
         told = found.word in (Word.HELPS, Word.HURTS)
         if told and math.copysign(1.0, found.estimate or 0.0) == self.sign:
             self.culprits.append(self._culprit(span, found))
