@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from assay.bench.variations import with_variations
 from assay.builds import RECIPES, Recipe
 from assay.changes import Level, image_of
 from assay.changes.witness import Every, Executable
 from assay.core.digest import file_digest
 from assay.core.errors import BundleError, MissingError
 from assay.plan import Plan, PlannedBuild, PlannedServer
-from assay.study import Absent, Factor, Study, planned_builds
+from assay.study import Absent, Factor, Study, planned_builds, planned_variations
+from assay.study.derivation import planned_arms
 from assay.targets import Target
 
 
@@ -45,7 +47,8 @@ def with_builds(study: Study, recipes: Mapping[str, Recipe] = RECIPES) -> Study:
 
 def as_planned(study: Study, plan: Plan, recipes: Mapping[str, Recipe] = RECIPES) -> Study:
     """The study of a bundle with its executables; BundleError if they are not those of the plan."""
-    study = with_builds(study, recipes)
+    study = with_variations(with_builds(study, recipes))
+    _require_variations(study, plan)
     now = {(b.factor, b.level): b for b in planned_builds(study)}
     for then in plan.builds:
         found = now.get((then.factor, then.level))
@@ -56,6 +59,18 @@ def as_planned(study: Study, plan: Plan, recipes: Mapping[str, Recipe] = RECIPES
                 next_step="start the study anew",
             )
     return study
+
+
+def _require_variations(study: Study, plan: Plan) -> None:
+    """BundleError if a build that arms run is another than in the plan."""
+    now = {tuple(v.arms): v.mark for v in planned_variations(study, planned_arms(plan, study))}
+    for then in plan.variations:
+        if now.get(tuple(then.arms)) != then.mark:
+            raise BundleError(
+                f"{', '.join(then.arms)}: the build ({then.variation} of {then.source}) is not the "
+                "one that the study began with",
+                next_step="put source, patches and compiler back, or start the study anew",
+            )
 
 
 def servers_of(study: Study, targets: Mapping[str, Target]) -> list[PlannedServer]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from assay.bench.builds import with_builds
 from assay.bench.environment import check_surroundings
+from assay.bench.variations import with_variations
 from assay.builds import RECIPES, Recipe
 from assay.changes import lacking
 from assay.core.errors import InputError, MissingError
@@ -34,7 +35,7 @@ def fit(
 
     MissingError for what it needs and the host lacks.
     """
-    study = with_builds(_without_lacking(study, facts), recipes)
+    study = with_variations(with_builds(_without_lacking(study, facts), recipes))
     while True:
         absent = _first_refused(study, targets)
         if absent is None:

@@ -23,6 +23,7 @@ from assay.bench.preflight import fit, uncounted
 from assay.bench.profiling import planned_profile
 from assay.bench.progress import Silent, Watcher
 from assay.bench.slices import live_calibrated, live_side_by_side
+from assay.bench.variations import in_order
 from assay.core.digest import digest
 from assay.core.errors import BundleError, InputError, MissingError, VoidError
 from assay.core.interrupt import stop_if_asked
@@ -75,7 +76,8 @@ def prepare(
         seed=seed,
         study_sha256=digest(study.text.encode()),
         base=str(base)
-        if any(f.change.name.startswith("binary.") for f in study.factors.values())
+        if study.build is not None
+        or any(f.change.name.startswith("binary.") for f in study.factors.values())
         else "",
         overrides=dict(overrides or {}),
         stand_ins={c.target: targets[c.target].stand_in for c in study.cases},
@@ -135,6 +137,8 @@ class _Runner:
         known = undo_commands(self.study)
         self.journal = CommandJournal(bundle.folder / "journal.jsonl", known)
         self.replay = replayed(bundle)
+        self.linked = -1
+        """The block for which the builds are linked."""
         self.waiting: list[RunRecord] = []
         """Runs of arms that lived side by side, still to be taken in."""
         counters = self.study.counters
@@ -199,6 +203,10 @@ class _Runner:
                     raise KeyboardInterrupt
 
     def _one(self, step: Step) -> RunRecord:
+        if self.study.build is not None and step.block != self.linked:
+            # Between windows: nothing runs now.
+            self.study = in_order(self.study, (self.plan.seed, step.block))
+            self.linked = step.block
         if self.plan.measuring == "slices":
             return self.bundle.append(self._side_by_side(step))
         job = self._job(step, len(self.replay.records))

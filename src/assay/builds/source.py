@@ -13,10 +13,12 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
 
 from assay.builds import tools
@@ -31,6 +33,8 @@ MOST_BYTES = 1 << 30
 HOST_APT = Path("/etc/apt")
 HOOKS = ("Pre-Invoke", "Post-Invoke", "Post-Invoke-Success")
 ABOUT = "source.json"
+Fill = Callable[[Path], None]
+"""Fills a folder."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,11 @@ def fetched(folder: Path) -> Source:
 
 
 def _fetch(package: str, folder: Path) -> None:
-    """apt's newest version of the package: only its upstream tarball, and what the index says."""
+    """A version of the package: only its upstream tarball, and what the index says.
+
+    That of the package which is installed is taken if it can be had; else the newest that can, as
+    an index may name files that are gone.
+    """
     what = f"fetching the source of {package}"
     step = "check the network and apt's configuration, or give a source tarball"
     with tempfile.TemporaryDirectory(prefix="assay-apt-") as made:
@@ -94,14 +102,46 @@ def _fetch(package: str, folder: Path) -> None:
 
         apt("apt-get", "-qq", "update")
         index = apt("apt-cache", "--only-source", "showsrc", package)
-        apt("apt-get", "-qq", "source", "--download-only", "--tar-only", package)
+        refused: MissingError | None = None
+        for version in _versions(index, package):
+            try:
+                wanted = f"{package}={version}"
+                apt("apt-get", "-qq", "source", "--download-only", "--tar-only", wanted)
+                break
+            except MissingError as error:
+                refused = refused or error
+        else:
+            raise refused or MissingError(f"{what}: the index has none", next_step=step)
     name = _tarball(folder, package)
     digest = file_digest(folder / name)
-    version = _version_with(index, name, digest)
-    if version is None:
+    if _version_with(index, name, digest) is None:
         raise MissingError(f"{what}: {name} is not in the index with its SHA-256", next_step=step)
     about = asdict(Source(Path(name), digest, f"{package} {version}, upstream tarball"))
     (folder / ABOUT).write_text(json.dumps(about, default=str, indent=1))
+
+
+def _versions(index: str, package: str) -> list[str]:
+    """The versions of an index: the installed one first, then the newest."""
+    found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", index))
+    newest = sorted(found, key=cmp_to_key(_compared), reverse=True)
+    said = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\\n"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+    ).stdout
+    installed = set(re.findall(rf"(?m)^{re.escape(package)} (\S+)$", said))
+    return sorted(newest, key=lambda version: version not in installed)
+
+
+def _compared(one: str, other: str) -> int:
+    """As dpkg puts versions in order."""
+
+    def holds(relation: str) -> bool:
+        words = ["dpkg", "--compare-versions", one, relation, other]
+        return subprocess.run(words).returncode == 0
+
+    return -1 if holds("lt") else int(holds("gt"))
 
 
 def _own_apt(folder: Path) -> Path:
@@ -166,7 +206,8 @@ def _version_with(index: str, name: str, digest: str) -> str | None:
 def unpack(source: Source, folder: Path) -> Path:
     """Unpack into `folder`; the one folder that the tarball holds.
 
-    Only files and folders, none outside, no more than is bounded: anything else is an InputError.
+    Only files, folders and links between them, none outside, no more than is bounded: anything else
+    is an InputError.
     """
 
     def refused(why: str) -> InputError:
@@ -181,8 +222,8 @@ def unpack(source: Source, folder: Path) -> Path:
                 count, size = count + 1, size + member.size
                 if path.is_absolute() or ".." in path.parts:
                     raise refused(f"{member.name} lies outside")
-                if not (member.isfile() or member.isdir()):
-                    raise refused(f"{member.name} is neither file nor folder")
+                if not (member.isfile() or member.isdir() or _is_inside(member)):
+                    raise refused(f"{member.name} is neither file nor folder, nor a link inside")
                 if count > MOST_MEMBERS or size > MOST_BYTES:
                     raise refused("it is too large")
                 tops.update(path.parts[:1])
@@ -194,11 +235,31 @@ def unpack(source: Source, folder: Path) -> Path:
     return folder / tops.pop()
 
 
+def _is_inside(member: tarfile.TarInfo) -> bool:
+    """Whether it is a link to something in the same folder of a tarball."""
+    return member.issym() and links_inside(member.name, member.linkname)
+
+
+def links_inside(name: str, target: str) -> bool:
+    """Whether a link of this name, by its text alone, stays below the first folder of its path."""
+    depth = len(PurePosixPath(name).parts) - 2
+    for part in PurePosixPath(target).parts:
+        depth += -1 if part == ".." else 1
+        if part == "/" or depth < 0:
+            return False
+    return True
+
+
 def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
     if member.isdir():
         place.mkdir(parents=True, exist_ok=True)
         return
+    if any(folder.is_symlink() for folder in place.parents):
+        raise tarfile.TarError(f"{member.name} lies behind a link")
     place.parent.mkdir(parents=True, exist_ok=True)
+    if member.issym():
+        place.symlink_to(member.linkname)
+        return
     content = archive.extractfile(member)
     assert content is not None, "a regular file has contents"
     with content, place.open("wb") as file:

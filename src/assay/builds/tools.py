@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,17 @@ PACKAGES = {
 """Debian packages of programs."""
 
 QUOTED_LINES = 15
+_ERROR = re.compile(
+    r"(?i)^(?!.*ignored).*(\berror: |undefined reference|cannot find |No rule to make|"
+    r"configure: error|CMake Error)"
+)
+
+
+def first_error(text: str) -> str:
+    """The first line of a log that tells an error of a compiler, or else its last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    found = next((line for line in lines if _ERROR.match(line)), None)
+    return (found or (lines[-1] if lines else "it said nothing"))[:300]
 
 
 def run(
@@ -57,9 +69,9 @@ def compiler(command: str, run_it: Callable[..., str]) -> str:
     return f"{version}, {run_it(command, '-dumpmachine').strip()}"
 
 
-def require(program: str, *, what: str) -> None:
+def require(program: str, *, what: str, path: str | None = None) -> None:
     """MissingError with its package if a program is not here."""
-    if shutil.which(program) is None:
+    if shutil.which(program, path=path) is None:
         raise MissingError(
             f"{what} needs {program}, which is not here",
             next_step=f"sudo apt-get install {PACKAGES.get(program, program)}",

@@ -16,13 +16,14 @@ from assay.changes.declaration import (
     lacking,
 )
 from assay.changes.evidence import Evidence, HostValue, RanFunction, SeenExecutable
-from assay.changes.generic import GENERIC, applied_values, generic_change, image_of
+from assay.changes.generic import GENERIC, MAY_BE_UNSET, applied_values, generic_change, image_of
 from assay.changes.witness import Held, Witness
 
 __all__ = [
     "CATALOGUE",
     "GENERIC",
     "HTM",
+    "MAY_BE_UNSET",
     "NUMA",
     "THP_ALWAYS",
     "Application",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-from assay.builds import Built
+from assay.builds import Built, Variation
 from assay.changes.witness import Witness
 from assay.core.parameters import nearest
 from assay.core.terms import OPPOSITE, Direction, Effort
@@ -46,6 +46,7 @@ class Application:
     are values of the kernel's by key or path, in force while the run lasts. `steer` names what
     becomes such values, or a place for server and client, on the machine of the run: which CPUs
     there are is not known before. `of_target` is what a level is for one kind of target only.
+    `variation` is how the program of the study's `[build]` differs; several make one build.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Application:
     host: Mapping[str, str] = field(default_factory=dict)
     steer: Mapping[str, str] = field(default_factory=dict)
     of_target: Mapping[str, Application] = field(default_factory=dict)
+    variation: Variation | None = None
 
     def of(self, target: str) -> Application:
         """All of it that is for this kind of target."""
@@ -68,7 +70,9 @@ class Application:
         both = (set(self.settings) & set(other.settings)) | (set(self.env) & set(other.env))
         both |= set(self.host) & set(other.host)
         both |= set(self.steer) & set(other.steer)
-        if (self.binary or self.build) and (other.binary or other.build):
+        named = [a.binary or a.build for a in (self, other)]
+        varied = [a.variation is not None for a in (self, other)]
+        if all(named) or (any(named) and any(varied)):
             both.add("the executable")
         if both:
             raise ValueError(f"two factors both set {', '.join(sorted(both))}")
@@ -81,7 +85,13 @@ class Application:
             {**self.host, **other.host},
             {**self.steer, **other.steer},
             _each(self.of_target, other.of_target),
+            _built(self.variation, other.variation),
         )
+
+
+def _built(one: Variation | None, other: Variation | None) -> Variation | None:
+    """Both at once."""
+    return (one or Variation()).merged(other) if other is not None else one
 
 
 def _each(

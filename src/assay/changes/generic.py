@@ -1,4 +1,4 @@
-"""The user's own change, without code: `setting`, `env`, `binary`, `host`, `command`.
+"""The user's own change, without code: `setting`, `env`, `binary`, `host`, `command`, and builds.
 
 Each builds an ordinary `Change` from what a study file says of a factor, with
 the witness that its kind allows.
@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from assay.changes.build_levels import (
+    ALLOCATOR,
+    ALLOCATORS,
+    BUILD_CHANGES,
+    allocator_levels,
+    build_levels,
+)
 from assay.changes.declaration import Application, Change, Command, Level, LevelError
 from assay.changes.witness import CommandSays, Environ, Executable, HostShows, ReadBack, Witness
 from assay.core.digest import file_digest
@@ -23,7 +31,11 @@ GENERIC = {
     "in a Python wheel, the folder that `pip install --target` filled",
     "host": "a value of the kernel's, by key of sysctl or path; a level may be a table of values",
     "command": "anything with an apply, an undo and a witness command",
+    ALLOCATOR: ALLOCATORS,
+    **BUILD_CHANGES,
 }
+MAY_BE_UNSET = frozenset({"env", "binary", ALLOCATOR, *BUILD_CHANGES})
+"""Changes of which one level may be what there is without any."""
 
 
 def generic_change(
@@ -159,6 +171,14 @@ _BUILDS = {
     "host": _host,
     "command": _command,
 }
+
+
+def _build(kind: str, factor: str, key: str | None, levels: Mapping[str, Any], base: Path) -> Built:
+    return build_levels(kind, factor, levels, base)
+
+
+_BUILDS |= {kind: partial(_build, kind) for kind in BUILD_CHANGES}
+_BUILDS[ALLOCATOR] = lambda factor, key, levels, base: allocator_levels(factor, levels)
 
 
 def _is_command(value: object) -> bool:

@@ -18,6 +18,7 @@ is here, so that a bundle can be judged again without any server.
     Every        several witnesses                            that each of them holds
     Environ      /proc/PID/environ                            an environment variable
     Executable   digest of /proc/PID/exe                      which build ran
+    BuiltAs      build id of /proc/PID/exe                    of which patch, flags, compiler
     HostShows    the kernel's files, while the server ran      a value of the host, where it ran
     OfKeys       some of what a level sets, by another        that one alone
     PageKinds    smaps of a server, beside all else           which pages hold its memory
@@ -357,6 +358,25 @@ class Executable:
         if wanted is not None:
             return Held(wanted == seen.sha256, said)
         return Held(seen.sha256 not in self.digests.values(), said)
+
+
+@dataclass(frozen=True)
+class BuiltAs:
+    """The running process is a link of a build with this level, by the build id that Assay gave it.
+
+    `marks` are the beginnings of the build ids of all builds with a level: with several factors
+    there are several, and the witnesses of all together leave one. A build id names the source,
+    the patches, the compiler and the flags by their digests, and the order of the link.
+    """
+
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def judge(self, level: str, applied: Mapping[str, Any], evidence: Evidence) -> Held:
+        seen = evidence.executable
+        if seen is None or seen.build_id is None:
+            return Held(False, "the build id of the process was not read")
+        said = f"running {seen.what} {seen.sha256[:12]}, build id {seen.build_id}"
+        return Held(seen.build_id.startswith(self.marks.get(level, ())), said)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Made,
         Memory,
         Message,
+        ObjectContent,
         ObjectFile,
         ObjectReference,
         ObjectSymbol,
@@ -86,10 +87,10 @@ __getattr__, __dir__ = lazily(
         "Abilities Ability Answers Census Checked Clock Contention CpuShare DataState "
         "Facts Failure Function Health HintCost HitsTable Htm HugePool ImageCensus "
         "ImageCoverage ImageFacts ImageHelper ImageHints ImageSite WindowInterval KindResult "
-        "LoadResult Loading Made Memory Message ObjectFile ObjectReference ObjectSymbol "
-        "RunPhase ProfileResult SampledFunction SampledStack Ran Ready RefusedRequests RefusedFile "
-        "RunResult Rows Sample Sampled Served ServerUsage FixtureServers State StoreOptions "
-        "Surveyed Thp ThreadResult"
+        "LoadResult Loading Made Memory Message ObjectContent ObjectFile ObjectReference "
+        "ObjectSymbol RunPhase ProfileResult SampledFunction SampledStack Ran Ready RefusedFile "
+        "RefusedRequests RunResult Rows Sample Sampled Served ServerUsage FixtureServers State "
+        "StoreOptions Surveyed Thp ThreadResult"
     ),
     process="NAME find_assayer",
     session=(
@@ -130,6 +131,7 @@ __all__ = [
     "Made",
     "Memory",
     "Message",
+    "ObjectContent",
     "ObjectFile",
     "ObjectReference",
     "ObjectSymbol",

@@ -416,6 +416,16 @@ class ObjectReference(Message):
     offset: int | None
 
 
+class ObjectContent(Message):
+    """A function or a variable of an object: digests of what it is made of, wherever it lies."""
+
+    name: str
+    kind: Literal["function", "data"]
+    bytes: int
+    digest: str
+    shape: str
+
+
 class ObjectFile(Message):
     """What an ELF file, or a member of a static library, says of itself."""
 
@@ -432,6 +442,7 @@ class ObjectFile(Message):
     symbols: list[ObjectSymbol]
     functions: list[str] | None
     references: list[ObjectReference]
+    contents: list[ObjectContent] | None = None
     missing: list[str]
 
 

@@ -224,10 +224,12 @@ def objects(
     paths: Sequence[Path],
     functions: Literal["all", "exported"] | None = None,
     references: Sequence[tuple[str, str]] = (),
+    contents: bool = False,
 ) -> list[ObjectFile | RefusedFile]:
     """What ELF files say of themselves, or why a file is none.
 
-    `references` are functions, each with a variable that it refers to.
+    `references` are functions, each with a variable that it refers to; with `contents` each has
+    the digests of all that it holds.
     """
     if not paths:
         return []
@@ -235,6 +237,7 @@ def objects(
         "paths": [str(path) for path in paths],
         "functions": functions,
         "references": [{"function": f, "symbol": s} for f, s in references],
+        "contents": contents,
     }
     session = Session("object", asked)
     try:

@@ -24,6 +24,9 @@ MAX_BLOCKS = 400
 """Blocks written down beforehand; the budget ends a study long before."""
 
 
+NAMES_KEPT = 200
+"""Names of functions in which two builds differ; a compiler or a flag may change thousands."""
+
 MAX_SLOTS = 40_000
 """Runs written down beforehand, where many arms would make 400 blocks unwieldy."""
 
@@ -79,6 +82,49 @@ class PlannedBuild(Planned):
     source_sha256: str
     compiler: str
     flags: str
+
+
+class PlannedDifference(Planned):
+    """In which functions and data a build differs from the baseline's, by name.
+
+    At most `NAMES_KEPT` names of each kind are kept; `counts` has how many there are. `functions`
+    is how many functions the baseline's build has; `numbers` are changed in numbers alone.
+    """
+
+    functions: int
+    counts: dict[str, int]
+    added: list[str] = []
+    removed: list[str] = []
+    changed: list[str] = []
+    numbers: list[str] = []
+    data: list[str] = []
+
+
+class PlannedVariation(Planned):
+    """A build that arms run: what it was made of, and how it differs from the baseline's.
+
+    `mark` begins the build id of all its links; `code` is a digest of the functions and data of
+    its objects; `layout` tells whether each block links it anew in another order.
+    """
+
+    arms: list[str]
+    program: str
+    variation: str
+    layout: str
+    mark: str
+    code: str
+    source: str
+    source_sha256: str
+    commit: str
+    compiler: str
+    flags: str
+    size_bytes: int
+    build_s: float
+    warnings: int
+    without_network: bool
+    patches: dict[str, str] = {}
+    """The texts of patches, by the name of their file."""
+    differs: PlannedDifference | None = None
 
 
 class PlannedNetwork(Planned):
@@ -183,6 +229,7 @@ class Plan(Planned):
     schedule: list[list[Slot]]
     pilot: PlannedPilot | None = None
     builds: list[PlannedBuild] = []
+    variations: list[PlannedVariation] = []
     servers: list[PlannedServer] = []
     counters: PlannedCounters = PlannedCounters()
     profile: PlannedProfile | None = None

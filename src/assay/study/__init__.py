@@ -4,7 +4,7 @@ from assay.study.designs import arms
 from assay.study.model import Absent, Arm, Case, Factor, Network, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import AUTO_TIMES
-from assay.study.planner import make_plan, planned_builds
+from assay.study.planner import make_plan, planned_builds, planned_variations
 from assay.study.read import locate, read, shipped
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "locate",
     "make_plan",
     "planned_builds",
+    "planned_variations",
     "read",
     "shipped",
 ]

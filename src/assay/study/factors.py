@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.changes import GENERIC, Change, Level, LevelError, find, generic_change
+from assay.changes import GENERIC, MAY_BE_UNSET, Change, Level, LevelError, find, generic_change
 from assay.study.file import FactorSection
 from assay.study.model import Case
 from assay.targets import Target
@@ -99,7 +99,7 @@ def _generic(
     else:
         levels = section.levels or {"off": section.off, "on": section.on}
     unset = [n for n, v in levels.items() if v is None]
-    if len(levels) < 2 or (unset and section.change not in ("env", "binary")):
+    if len(levels) < 2 or (unset and section.change not in MAY_BE_UNSET):
         message = f"factor {section.name}: give off and on, or levels"
         raise FactorError(message, _levels_key(section))
     if "on" in unset:

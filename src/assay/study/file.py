@@ -103,6 +103,7 @@ class FactorSection(StudyTable):
     requires: list[str] = []
     setting: str | None = None
     variable: str | None = None
+    touches: list[str] | None = None
     device: str | None = None
 
 
@@ -150,6 +151,7 @@ class StudyFile(StudyTable):
     design: DesignSection
     decide: DecideSection = DecideSection()
     network: NetworkSection | None = None
+    build: dict[str, Any] | None = None
 
 
 STAND_INS = {"name": "?", "question": "?", "primary": "throughput", "window": "100ms"}

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from assay.builds import BuiltProgram, Variation
 from assay.changes import Application, Change, Level
 from assay.core.terms import Direction, Effort
 from assay.plan import Measuring
 from assay.plan.measuring import LEAD_S
+from assay.study.build import StudyBuild
 from assay.targets import Launch
 
 DesignKind = Literal[
@@ -40,7 +42,8 @@ class Case:
 class Factor:
     """A change in a study. `levels` by the name used in the study; the first is off.
 
-    `predicts`: the study's own signature, in place of the change's.
+    `predicts`: the study's own signature, in place of the change's. `touches`: the functions that
+    its builds may differ in; None is any.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Factor:
     absent: Literal["error", "skip"] = "error"
     requires: tuple[str, ...] = ()
     predicts: Mapping[str, Direction] | None = None
+    touches: frozenset[str] | None = None
 
     def predicted(self, level: str) -> dict[str, Direction]:
         """What a level should do to metrics, against off."""
@@ -106,6 +110,8 @@ class Study:
     `blocks`: of a screen or of scaling; None where the design chooses. `auto`: which of warmup
     and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
     read beside each window. `profile`: whether the server is sampled over each window.
+    `build`: the program whose variations are arms; `built` has each of them once it was made, and
+    `executables` what is run of it, for a placebo (True) and for all other arms.
     """
 
     name: str
@@ -137,6 +143,9 @@ class Study:
     counters: tuple[str, ...] = ()
     profile: bool = False
     network: Network | None = None
+    build: StudyBuild | None = None
+    built: Mapping[Variation, BuiltProgram] = field(default_factory=dict)
+    executables: Mapping[tuple[Variation, bool], str] = field(default_factory=dict)
 
     @property
     def slice_s(self) -> float:
@@ -158,6 +167,20 @@ class Study:
             merged = merged.merged(self.factors[name].levels[level].application.of(target))
         return merged
 
+    def variation(self, arm: Arm, target: str) -> Variation | None:
+        """The build that an arm runs; None where the study builds nothing."""
+        if self.build is None:
+            return None
+        own = self.application(arm, target).variation
+        return self.build.common.merged(own or Variation())
+
+    def _binary(self, case: Case, arm: Arm) -> str | None:
+        variation = self.variation(arm, case.target)
+        found = None
+        if variation is not None:
+            found = self.executables.get((variation, arm.placebo))
+        return found or self.application(arm, case.target).binary
+
     def launch(self, case: Case, arm: Arm, *, seed: int) -> Launch:
         """The launch of one run."""
         application = self.application(arm, case.target)
@@ -169,7 +192,7 @@ class Study:
             warmup_s=self.warmup_s,
             window_s=self.window_s,
             env=application.env,
-            binary=application.binary,
+            binary=self._binary(case, arm),
             interval_s=min(self.interval_s, self.window_s / 2),
         )
 

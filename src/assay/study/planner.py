@@ -7,30 +7,35 @@ measurement that counts: warm-up and window may come from a pilot, which it show
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.builds import BuildDifference, BuiltProgram, Variation, differences
 from assay.plan.measuring import PlannedMeasuring
 from assay.plan.pilot import PlannedPilot
 from assay.plan.plan import (
     MAX_BLOCKS,
     MAX_SLOTS,
+    NAMES_KEPT,
     Plan,
     PlannedAbsent,
     PlannedArm,
     PlannedBuild,
     PlannedCase,
     PlannedCounters,
+    PlannedDifference,
     PlannedFactor,
     PlannedNetwork,
     PlannedProfile,
     PlannedServer,
     PlannedStatistics,
+    PlannedVariation,
     Slot,
     block_order,
 )
+from assay.study.build import StudyBuild
 from assay.study.designs import arms
-from assay.study.model import Study
+from assay.study.model import Arm, Study
 from assay.study.phases import planned_scaling, planned_screen
 
 
@@ -52,6 +57,61 @@ def planned_builds(study: Study) -> list[PlannedBuild]:
         for name, level in factor.levels.items()
         if (build := level.application.build) is not None and build.built is not None
     ]
+
+
+def planned_variations(study: Study, made: Sequence[Arm]) -> list[PlannedVariation]:
+    """The builds that arms of a study run; none before they are made."""
+    if study.build is None or not study.built:
+        return []
+    found: dict[Variation, list[str]] = {}
+    for arm in made:
+        for case in study.cases:
+            variation = study.variation(arm, case.target)
+            names = found.setdefault(variation, []) if variation is not None else []
+            if arm.name not in names:
+                names.append(arm.name)
+    base = study.built[next(iter(found))]
+    return [
+        _planned_variation(study.build, v, names, study.built, base) for v, names in found.items()
+    ]
+
+
+def _planned_variation(
+    build: StudyBuild,
+    variation: Variation,
+    names: list[str],
+    built: Mapping[Variation, BuiltProgram],
+    base: BuiltProgram,
+) -> PlannedVariation:
+    made = built[variation]
+    return PlannedVariation(
+        arms=names,
+        program=build.program.recipe.name,
+        variation=made.variation,
+        layout=build.layout_of(variation),
+        mark=made.mark,
+        code=made.code,
+        source=made.source,
+        source_sha256=made.source_sha256,
+        commit=made.commit,
+        compiler=made.compiler,
+        flags=made.flags,
+        size_bytes=made.size_bytes,
+        build_s=made.seconds,
+        warnings=made.warnings,
+        without_network=made.without_network,
+        patches={p.name: p.read_text("utf-8", "replace") for p in variation.patches},
+        differs=None if made is base else _planned_difference(differences(base, made)),
+    )
+
+
+def _planned_difference(found: BuildDifference) -> PlannedDifference:
+    kinds = {k: getattr(found, k) for k in ("added", "removed", "changed", "numbers", "data")}
+    return PlannedDifference(
+        functions=found.functions,
+        counts={kind: len(names) for kind, names in kinds.items()},
+        **{kind: list(names[:NAMES_KEPT]) for kind, names in kinds.items()},
+    )
 
 
 def _planned_cases(study: Study, stand_ins: Mapping[str, str | None]) -> list[PlannedCase]:
@@ -143,6 +203,7 @@ def make_plan(
             for block in range(blocks)
         ],
         builds=planned_builds(study),
+        variations=planned_variations(study, made),
         servers=servers or [],
         counters=PlannedCounters(groups=list(study.counters), absent=dict(uncounted or {})),
         profile=profile,

@@ -16,12 +16,14 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.changes import Level
+from assay.changes.build_levels import BUILD_CHANGES
 from assay.core import document
 from assay.core.errors import InputError, Problem, StudyError
 from assay.core.metrics import COUNTED, OF_LOCKS, metric, names
 from assay.core.parameters import Parameter, nearest
 from assay.counters import GROUPS, group_of
 from assay.plan.names import BASELINE
+from assay.study.build import read_build
 from assay.study.designs import arms, unmet
 from assay.study.factors import change_and_levels, key_at_fault
 from assay.study.file import (
@@ -170,6 +172,13 @@ class _StudyReader:
             slice_asked_s=file.measure.slice,
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
             network=self.network(file, cases),
+            build=read_build(
+                self.doc,
+                self.problems,
+                self.base,
+                [c.target for c in cases],
+                [f.change for f in file.factor],
+            ),
         )
         for mistake in design_mistakes(study, file.design):
             self.wrong(*mistake)
@@ -297,9 +306,19 @@ class _StudyReader:
                 known = ", ".join(sorted(change.workloads))
                 self.wrong((*path, "change"), message, f"its part runs under {known}")
         effort = section.effort or change.effort
-        requires = tuple(section.requires)
+        touches = None if section.touches is None else frozenset(section.touches)
+        if touches is not None and section.change not in BUILD_CHANGES:
+            message = f"touches belongs to builds, not to {section.change}"
+            self.wrong((*path, "touches"), message, f"builds: {', '.join(BUILD_CHANGES)}")
         return Factor(
-            section.name, change, levels, effort, section.absent, requires, section.predicts
+            section.name,
+            change,
+            levels,
+            effort,
+            section.absent,
+            tuple(section.requires),
+            section.predicts,
+            touches,
         )
 
     def level_fits(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.core.cache import ROOM
 from assay.core.errors import MissingError
-from assay.targets.servers.framework.own_user import NUMBERS
+from assay.linux.own_user import NUMBERS
 
 _WATCH = """pid=
 while read -r line; do pid=$line; done

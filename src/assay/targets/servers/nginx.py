@@ -38,9 +38,9 @@ from assay.builds.nginx import FUNCTIONS
 from assay.core.errors import InputError, RunError
 from assay.core.parameters import Parameter, by_name
 from assay.counters import Probes
+from assay.linux.own_user import opened
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
 from assay.targets.servers.framework.load import HTTP
-from assay.targets.servers.framework.own_user import opened
 from assay.targets.servers.framework.process import as_user
 from assay.targets.servers.nginx_file import SHARED, configuration, parsed
 

@@ -25,8 +25,8 @@ from assay.core.errors import AssayError, RunError
 from assay.core.parameters import Parameter, by_name
 from assay.core.units import parse_size
 from assay.host.traits import ServerTraits
+from assay.linux.own_user import give, own_user
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
-from assay.targets.servers.framework.own_user import give, own_user
 from assay.targets.servers.framework.process import Process
 from assay.targets.servers.framework.secret import redis_hash
 from assay.targets.servers.redis_attachment import AttachedRedis

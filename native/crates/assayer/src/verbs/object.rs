@@ -10,7 +10,7 @@ use crate::protocol::response::Surveyed;
 
 /// Runs the verb: one message for each image or refusal.
 pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failure> {
-    let ObjectRequest { paths, symbols, functions, references } = typed(request)?;
+    let ObjectRequest { paths, symbols, functions, references, contents } = typed(request)?;
     let asked = Asked {
         symbols,
         functions: functions.map(|functions| match functions {
@@ -21,6 +21,7 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
             .into_iter()
             .map(|ObjectReference { function, symbol }| (function, symbol))
             .collect(),
+        contents,
     };
     let mut done = Surveyed::default();
     for path in &paths {

@@ -5,7 +5,9 @@
 //! file, and no signal. Whatever the bytes are, the answer takes no more memory than a few times
 //! theirs. Not here: what the code does (`survey`), and files of 32 bits or of other processors.
 
+pub mod contents;
 mod references;
+mod shape;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -15,6 +17,7 @@ use object::read::elf::{ElfSymbol, ProgramHeader, Sym};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SectionIndex};
 use serde::Serialize;
 
+use self::contents::Content;
 use crate::survey::dynamic::Dynamic;
 use crate::survey::elf::{self, Arch, File};
 use crate::survey::input;
@@ -42,6 +45,8 @@ pub struct Asked {
     pub functions: Option<Listed>,
     /// A function, and the variable that it refers to.
     pub references: Vec<(String, String)>,
+    /// Whether the digests of all that it holds are given.
+    pub contents: bool,
 }
 
 /// Which functions.
@@ -78,6 +83,7 @@ pub struct Description {
     pub symbols: Vec<Symbol>,
     pub functions: Option<Vec<String>>,
     pub references: Vec<Reference>,
+    pub contents: Option<Vec<Content>>,
     pub missing: Vec<String>,
 }
 
@@ -162,6 +168,7 @@ fn one(bytes: &[u8], asked: &Asked) -> Result<Description, String> {
         symbols: wanted.flat_map(|name| symbols.named(name)).cloned().collect(),
         references: references.flat_map(|(from, to)| references::of(&symbols, from, to)).collect(),
         functions: asked.functions.is_some().then(|| symbols.functions()),
+        contents: asked.contents.then(|| contents::contents(&file)),
         ..Description::default()
     })
 }

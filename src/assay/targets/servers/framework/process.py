@@ -23,9 +23,9 @@ from pathlib import Path
 
 from assay.core.endings import how_it_ended, memory_kills
 from assay.core.errors import MissingError, RunError
+from assay.linux.own_user import group_of, opened
 from assay.linux.procfs import listens
 from assay.targets.private_folder import FolderGuard
-from assay.targets.servers.framework.own_user import group_of, opened
 
 PATIENCE_S = 120.0
 """How long a server may take to be ready: it may have a log to replay."""

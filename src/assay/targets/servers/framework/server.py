@@ -19,6 +19,12 @@ from assay.core.cache import needs_room, no_room
 from assay.core.digest import contents_digest
 from assay.core.errors import AssayError, InputError, MissingError, RunError
 from assay.linux import procfs, smaps
+from assay.linux.own_user import (
+    give,
+    maker,
+    own_user,
+    write_own,
+)
 from assay.linux.placement import Placement, placement
 from assay.linux.softnet import packets
 from assay.targets.base import PLAIN, Around, Launch, Measured, OnBegin, OnInterval, ignore
@@ -28,12 +34,6 @@ from assay.targets.private_folder import own_folder
 from assay.targets.servers.framework.adapter import Adapter, Place, Watch
 from assay.targets.servers.framework.data import copy, is_full
 from assay.targets.servers.framework.load import CLIENT_NAMES, load_request, measured, unanswered
-from assay.targets.servers.framework.own_user import (
-    give,
-    maker,
-    own_user,
-    write_own,
-)
 from assay.targets.servers.framework.process import Process, free_port, run_as
 from assay.targets.servers.framework.secret import draw
 

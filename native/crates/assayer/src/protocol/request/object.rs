@@ -16,6 +16,8 @@ pub struct ObjectRequest {
     pub functions: Option<ObjectFunctions>,
     #[serde(default)]
     pub references: Vec<ObjectReference>,
+    #[serde(default)]
+    pub contents: bool,
 }
 
 /// Which functions are listed by name.
