@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.linux.own_user import give, own_user
 from assay.load import ask
 from assay.targets.servers.framework.data import copy
-from assay.linux.own_user import give, own_user
 from assay.targets.servers.framework.process import as_user, free_port
 from assay.targets.servers.mariadb import MARIADB
 from assay.targets.servers.postgresql import POSTGRESQL

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.targets.servers.framework.adapter import Place
 from assay.linux.own_user import give, opened, own_user
+from assay.targets.servers.framework.adapter import Place
 from assay.targets.servers.framework.process import as_user
 from assay.targets.servers.nginx import NGINX, SETTINGS
 

@@ -30,7 +30,7 @@ kind = "redis-get"
 keys = 1000
 
 [build]
-make = ["cc", "-O2", "-o", "tiny-server", "server.c"]
+make = [["cc", "-O2", "-c", "server.c"], ["cc", "-o", "tiny-server", "server.o"]]
 product = "tiny-server"
 
 [measure]

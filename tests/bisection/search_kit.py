@@ -8,11 +8,12 @@ from pathlib import Path
 
 from assay.bisection import Found, SearchBundle
 from assay.bisection.building import BuildFailed, BuiltNode
-from assay.bisection.plan import COMMITS
+from assay.bisection.plan import COMMITS, FACTOR
 from assay.bisection.running import Wanted, prepare_search, search
-from assay.bisection.subject import STAND_IN, Subject, subject_of
-from assay.changes import SeenExecutable
+from assay.bisection.subject import Subject, subject_of
+from assay.changes import SeenExecutable, generic_change
 from assay.core.digest import file_digest
+from assay.study import Factor
 from assay.study.read import read_alone
 from fakes import FACTS, FakeServer, FakeTarget
 
@@ -85,9 +86,7 @@ def lab(folder: Path, effect, study: str = STUDY, **fake) -> Lab:
     """A search over the levels of a factor."""
     made = FakeTarget(effect=effect, **fake)
     targets = {"engine": made}
-    subject = subject_of(
-        ("study.toml", study, Path(".")), repo=None, over="limit", targets=targets
-    )
+    subject = subject_of(("study.toml", study, Path(".")), repo=None, over="limit", targets=targets)
     return Lab(folder, made, subject)
 
 
@@ -130,7 +129,10 @@ class FakeBuilder:
         code = self.codes.get(name, name)
         path = self.folder / code
         path.write_text(code)
-        return BuiltNode(code, file_digest(path), path, 2.0)
+        return BuiltNode(code, file_digest(path), 2.0)
+
+    def compared(self, one, other):
+        return ["work"] if one.code != other.code else []
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,14 @@ class FakeCommits(Subject):
 
         return [PlannedNode(name=name, title=f"change {name}") for name in self.names]
 
+    def with_builds(self, built, place=None):
+        paths = {name: str(self.builder.folder / node.code) for name, node in built.items()}
+        change = generic_change(
+            "binary", FACTOR, None, paths, target=self.case.target, base=Path("/")
+        )
+        factor = Factor(FACTOR, change, dict(change.levels), change.effort)
+        return replace(self.study, factors={FACTOR: factor})
+
 
 def commits(folder: Path, count: int, culprit: int, *, codes=None, broken=()) -> Lab:
     """A search over commits, from `culprit` on 5 % slower."""
@@ -154,7 +164,7 @@ def commits(folder: Path, count: int, culprit: int, *, codes=None, broken=()) ->
     builds = folder / "built"
     builds.mkdir()
     builder = FakeBuilder(builds, codes, frozenset(broken))
-    factor = {**STAND_IN, "levels": {"good": "good", "bad": "bad"}}
+    factor = {"name": FACTOR, "change": "env", "variable": "NODE", "levels": {"a": "a", "b": "b"}}
     study = read_alone("s", STUDY, Path("."), factor, None, {"engine": fake})
     subject = FakeCommits(study, COMMITS, builder, Path("."), names=names)
     return Lab(folder / "bundle", fake, subject, Wanted("c0", names[-1], seed=3))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assay.stats import Rule
-from assay.stats.bisection import Answer, Build, Measure, Search, forecast_of
+from assay.stats.bisection import StepAnswer, MakeNode, Measure, Search, forecast_of
 from assay.stats.bisection.search import outwards
-from assay.stats.bisection.step import Asked, rule_for
+from assay.stats.bisection.step import StepTest, rule_for
 
 RULE = Rule(0.04, 0.02)
 NOISE = 0.02
@@ -30,7 +30,7 @@ class History:
         return search
 
     def go(self, search, step):
-        if isinstance(step, Build):
+        if isinstance(step, MakeNode):
             self.built.append(step.node)
             if step.node in self.broken:
                 search.failed(step.node)
@@ -75,7 +75,7 @@ def test_a_bad_end_that_is_faster_is_searched_too():
 def test_two_changes_are_both_named_the_larger_half_first():
     search = History(stepped(40, (10, -0.05), (30, -0.08)), noise=0.01).searched()
     assert sorted(named(search)) == [(9, 10), (29, 30)]
-    assert Answer.BETWEEN in [s.answer for s in search.stages]
+    assert StepAnswer.BETWEEN in [s.answer for s in search.stages]
     assert named(search)[0] == (29, 30)
 
 
@@ -161,7 +161,7 @@ def test_the_same_events_give_the_same_search():
     first = Written(stepped(20, (5, -0.05))).searched()
     again, told = Search(20, RULE), iter(events)
     while (step := again.next()) is not None:
-        if isinstance(step, Build):
+        if isinstance(step, MakeNode):
             again.built(step.node, str(step.node))
         else:
             again.measured(next(told))
@@ -175,11 +175,11 @@ def test_a_step_of_equal_runs_errs_as_rarely_as_it_says():
     rule = rule_for(0.04, 0.1)
     false = 0
     for _ in range(200):
-        asked = Asked(rule, 20)
+        asked = StepTest(rule, 20)
         while asked.answer is None:
             low, middle, high = rng.normal(0, NOISE, 3)
             asked.add(middle - low, high - middle)
-        false += asked.answer is not Answer.UNCLEAR
+        false += asked.answer is not StepAnswer.UNCLEAR
     assert false <= 33  # both claims: 10 % at most, the 99.9th percentile of 200
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import BundleError, MissingError, RunError
+from assay.linux.own_user import NUMBERS
 from assay.study import read
 from assay.targets import TARGETS
 from assay.targets.private_folder import FolderGuard
-from assay.linux.own_user import NUMBERS
 from assay.workloads import WORKLOADS
 from fault_kit import RUNS, cache, fill, launch, shared_segments, small_disk, temporary
 from server_kit import left_in, servers_in, wait_for

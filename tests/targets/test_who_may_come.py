@@ -19,8 +19,8 @@ import pytest
 from assay import native
 from assay.core.address import ServerAddress
 from assay.core.errors import AssayError
-from assay.targets import TARGETS
 from assay.linux.own_user import NUMBERS, may_read, own_user, write_own
+from assay.targets import TARGETS
 from assay.targets.servers.framework.process import as_user
 from assay.targets.servers.framework.secret import mysql_hash, scram_verifier
 from assay.targets.servers.framework.server import ServerRun

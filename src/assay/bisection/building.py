@@ -7,28 +7,31 @@ already.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tarfile
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from assay.bisection.history import SAFE
-from assay.changes import image_of
-from assay.core.cache import cache, keep, scratch
+from assay.bench.variations import in_order
+from assay.bisection.plan import FACTOR
+from assay.builds import (
+    PLAIN,
+    BuildError,
+    BuiltProgram,
+    Variation,
+    differences,
+    make,
+    relinked,
+)
+from assay.changes import Level, generic_change, image_of
+from assay.changes.witness import BuiltAs
 from assay.core.digest import canonical, digest, file_digest
-from assay.core.errors import AssayError, InputError
-from assay.study import Factor
+from assay.core.errors import AssayError
+from assay.study import Factor, Study
+from assay.study.build import StudyBuild
 
-LIMIT_S = 3600.0
-"""A build that takes longer is ended."""
-ABOUT = "build.json"
-_LAST = 4000
+MARK = 32
+"""Characters of a build's mark that its build id begins with."""
 
 
 class BuildFailed(AssayError):
@@ -41,15 +44,15 @@ class BuildFailed(AssayError):
 
 @dataclass(frozen=True)
 class BuiltNode:
-    """A node that can run: `path` of its executable, None where a level is a setting.
+    """A node that can run. `program` is None where a level is no build of ours.
 
     `seconds`: what the build took when it was made.
     """
 
     code: str
     sha256: str = ""
-    path: Path | None = None
     seconds: float = 0.0
+    program: BuiltProgram | None = None
 
 
 class Builder(Protocol):
@@ -59,102 +62,78 @@ class Builder(Protocol):
         """Make a node, or take it from the cache. BuildFailed where it does not build."""
         ...
 
-
-class BuildSection(BaseModel):
-    """`[build]` of a study: commands without a shell, run in the unpacked tree."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    configure: list[str] = []
-    make: list[str]
-    product: str
-
-    @classmethod
-    def read(cls, name: str, values: object) -> BuildSection:
-        """InputError where the table is not as it should be."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
-            raise InputError(
-                f"{name}: [build] {key}: {first['msg']}",
-                next_step='write make = ["make", "server"] and product = "server" there',
-            ) from error
+    def compared(self, one: BuiltNode, other: BuiltNode) -> list[str]:
+        """The functions and data in which two nodes differ; empty where that is not known."""
+        ...
 
 
 @dataclass(frozen=True)
 class CommitBuilder:
-    """Builds commits of a git folder by the commands of `[build]`."""
+    """Builds commits of a git folder as `[build]` says."""
 
-    repo: Path
-    section: BuildSection
+    program: StudyBuild
+
+    def variation(self, name: str) -> Variation:
+        return self.program.common.merged(Variation(commit=name))
 
     def build(self, name: str) -> BuiltNode:
-        tree = self._git("rev-parse", f"{name}^{{tree}}").decode().strip()
-        named = digest(canonical([tree, self.section.model_dump()]))[:32]
-        place = keep(cache("commits") / named, lambda folder: self._fill(folder, name))
-        path = place / Path(self.section.product).name
-        sha256 = file_digest(path)
-        return BuiltNode(sha256, sha256, path, float((place / ABOUT).read_text()))
-
-    def _fill(self, place: Path, name: str) -> None:
-        begun = time.monotonic()
-        with scratch("build") as made:
-            tree = made / "tree"
-            tree.mkdir()
-            with (made / "tree.tar").open("w+b") as archive:
-                archive.write(self._git("archive", "--format=tar", name))
-                archive.seek(0)
-                with tarfile.open(fileobj=archive) as packed:
-                    packed.extractall(tree, filter="data")
-            for command in (self.section.configure, self.section.make):
-                if command:
-                    self._run(command, tree)
-            product = tree / self.section.product
-            if not product.is_file():
-                raise BuildFailed(f"{self.section.make[0]} made no {self.section.product}")
-            shutil.copy2(product, place / product.name)
-        (place / ABOUT).write_text(str(round(time.monotonic() - begun, 3)))
-
-    def _git(self, *words: str) -> bytes:
-        command = ["git", *SAFE, "-C", str(self.repo), *words]
-        done = subprocess.run(command, capture_output=True)
-        if done.returncode:
-            raise InputError(f"{self.repo}: {done.stderr.decode('utf-8', 'replace').strip()}")
-        return done.stdout
-
-    def _run(self, command: Sequence[str], folder: Path) -> None:
+        variation = self.variation(name)
         try:
-            done = subprocess.run(
-                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, timeout=LIMIT_S, text=True, errors="replace",
-            )  # fmt: skip
-        except FileNotFoundError as error:
-            raise InputError(f"[build] {command[0]} is not here") from error
-        except subprocess.TimeoutExpired as error:
-            raise BuildFailed(f"{command[0]} did not end within {LIMIT_S:.0f} s") from error
-        if done.returncode:
-            lines = [line for line in done.stdout.splitlines() if "error" in line.lower()]
-            why = lines[0].strip() if lines else f"{command[0]} ended with {done.returncode}"
-            raise BuildFailed(why, done.stdout[-_LAST:])
+            made = make(self.program.program, variation)
+            if self.program.layout_of(variation) == "shuffled":
+                relinked(made, PLAIN + 1)
+        except BuildError as error:
+            raise BuildFailed(error.line or error.message, _text(error.log)) from error
+        return BuiltNode(made.code, made.sha256, made.seconds, made)
+
+    def compared(self, one: BuiltNode, other: BuiltNode) -> list[str]:
+        if one.program is None or other.program is None:
+            return []
+        found = differences(one.program, other.program)
+        return sorted({*found.touched, *found.data})
+
+    def study(
+        self, base: Study, built: Mapping[str, BuiltNode], place: tuple[int, int] | None
+    ) -> Study:
+        """The study whose one factor has these nodes as levels; `place` is the seed of the plan and
+        the block, by which functions are put in order, or None for the order of the build."""
+        names = {name: name for name in built}
+        case = base.cases[0]
+        change = generic_change("commit", FACTOR, None, names, target=case.target, base=Path("/"))
+        programs = {name: node.program for name, node in built.items() if node.program}
+        marks = {name: (program.mark[:MARK],) for name, program in programs.items()}
+        change = replace(change, witness=BuiltAs(marks))
+        factor = Factor(FACTOR, change, dict(change.levels), change.effort)
+        made = {self.variation(name): program for name, program in programs.items()}
+        return in_order(replace(base, factors={FACTOR: factor}, built=made), place)
+
+
+def _text(log: Path) -> str:
+    try:
+        return log.read_text("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True)
 class LevelBuilder:
     """The levels of a factor: nothing is built, equal executables are one node."""
 
-    levels: Mapping[str, str]
-    """Level -> its code."""
+    codes: Mapping[str, str]
+    """By level."""
 
     @classmethod
     def of(cls, factor: Factor) -> LevelBuilder:
-        return cls({name: _code(factor, name) for name in factor.levels})
+        return cls({name: _code(factor, level) for name, level in factor.levels.items()})
 
     def build(self, name: str) -> BuiltNode:
-        return BuiltNode(self.levels[name])
+        return BuiltNode(self.codes[name])
+
+    def compared(self, one: BuiltNode, other: BuiltNode) -> list[str]:
+        return []
 
 
-def _code(factor: Factor, name: str) -> str:
-    binary = factor.levels[name].application.binary
+def _code(factor: Factor, level: Level) -> str:
+    binary = level.application.binary
     image = None if binary is None else image_of(Path(binary))
-    return digest(canonical([factor.name, name])) if image is None else file_digest(image)
+    return digest(canonical([factor.name, level.name])) if image is None else file_digest(image)

@@ -63,6 +63,7 @@ def _culprits(replay: SearchReplay, whole: float | None) -> list[FoundCulprit]:
     for culprit in replay.search.culprits:
         low, high = culprit.interval
         node = nodes[culprit.high]
+        differ = replay.differences.get(culprit.high)
         found.append(
             FoundCulprit(
                 node=culprit.high,
@@ -77,6 +78,8 @@ def _culprits(replay: SearchReplay, whole: float | None) -> list[FoundCulprit]:
                 high=math.expm1(high),
                 blocks=culprit.blocks,
                 share=culprit.estimate / whole if whole else None,
+                functions=differ.names if differ else [],
+                differing=differ.count if differ else 0,
             )
         )
     return sorted(found, key=lambda c: -abs(math.log1p(c.estimate)))

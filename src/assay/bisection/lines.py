@@ -42,6 +42,24 @@ class RunLine(Recorded):
         return self.run.took_s
 
 
-Entry = BuildLine | RunLine
+class DifferenceLine(Recorded):
+    """What a confirmed culprit changed: functions and data whose contents differ from those of the
+    node before. Where there are more than `DIFFERENCES_KEPT`, `count` says how many."""
+
+    kind: Literal["difference"] = "difference"
+    after: int
+    node: int
+    names: list[str]
+    count: int
+    digest: str = ""
+
+    @property
+    def took_s(self) -> float:
+        return 0.0
+
+
+DIFFERENCES_KEPT = 50
+
+Entry = BuildLine | RunLine | DifferenceLine
 SearchLine = Annotated[Entry, Field(discriminator="kind")]
 LINES: TypeAdapter[Entry] = TypeAdapter(SearchLine)

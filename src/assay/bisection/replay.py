@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from assay.bisection.lines import BuildLine, Entry, RunLine
-from assay.bisection.plan import SearchPlan
+from assay.bisection.lines import BuildLine, DifferenceLine, Entry, RunLine
+from assay.bisection.plan import COMMITS, SearchPlan
 from assay.core.errors import AlteredError
 from assay.plan import Slot, block_order
 from assay.record.observations import observation
 from assay.record.replay import MAX_ATTEMPTS, Step
 from assay.record.run import RunRecord
-from assay.stats.bisection import Build, Measure, Search
+from assay.stats.bisection import MakeNode, Measure, Search
 from assay.stats.constants import STANDARD
 from assay.verdict.observations import Block, table
 
@@ -39,6 +39,14 @@ class NextRun:
     order: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Compare:
+    """Say what a confirmed culprit changed in the program."""
+
+    low: int
+    high: int
+
+
 class SearchReplay:
     """The state of a search, folded from its lines."""
 
@@ -48,6 +56,8 @@ class SearchReplay:
         self.names = {node.name: k for k, node in enumerate(plan.nodes)}
         self.builds: list[BuildLine] = []
         self.runs: list[RunLine] = []
+        self.differences: dict[int, DifferenceLine] = {}
+        """By the node that is to blame."""
         self.stopped = ""
         """Why it stopped where it may go on: voids, or somebody who stopped it."""
         self.spent_s = 0.0
@@ -65,17 +75,24 @@ class SearchReplay:
         step = self.next()
         self.spent_s += entry.took_s
         self.last = entry.digest
-        if isinstance(entry, BuildLine):
+        if isinstance(entry, DifferenceLine):
+            if step != Compare(entry.after, entry.node):
+                raise _unexpected(f"the difference of node {entry.node}")
+            self.differences[entry.node] = entry
+        elif isinstance(entry, BuildLine):
             self._built(entry, step)
         else:
             self._ran(entry, step)
         if self.spent_s >= self.plan.runs_budget_s and not self._current and not self._attempt:
             self.search.stop(OUT_OF_BUDGET)
 
-    def next(self) -> Build | NextRun | None:
+    def next(self) -> MakeNode | NextRun | Compare | None:
         """What to do next, or None when the search is over or stopped."""
         if self.stopped:
             return None
+        for culprit in self.search.culprits if self.plan.over == COMMITS else ():
+            if culprit.high not in self.differences:
+                return Compare(culprit.low, culprit.high)
         asked = self.search.next()
         if not isinstance(asked, Measure):
             return asked
@@ -136,8 +153,8 @@ class SearchReplay:
         again = (slot for slot in sorted(failed) if made[slot] == 1)
         return next(((slot, True) for slot in again), None)
 
-    def _built(self, line: BuildLine, step: Build | NextRun | None) -> None:
-        if not isinstance(step, Build) or step.node != line.node:
+    def _built(self, line: BuildLine, step: MakeNode | NextRun | Compare | None) -> None:
+        if not isinstance(step, MakeNode) or step.node != line.node:
             raise _unexpected(f"the build of node {line.node}")
         self.builds.append(line)
         if line.status == "ok":
@@ -145,7 +162,7 @@ class SearchReplay:
         else:
             self.search.failed(line.node)
 
-    def _ran(self, line: RunLine, step: Build | NextRun | None) -> None:
+    def _ran(self, line: RunLine, step: MakeNode | NextRun | Compare | None) -> None:
         run = line.run
         seen = (run.case, run.arm, run.block, run.attempt, run.slot, run.retry, line.stage)
         if not isinstance(step, NextRun) or seen != (

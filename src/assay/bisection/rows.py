@@ -35,6 +35,9 @@ class FoundCulprit(FoundRow):
     high: float
     blocks: int
     share: float | None
+    functions: list[str]
+    differing: int
+    """How many functions and data differ between the two; `functions` names the first of them."""
 
 
 class FoundRange(FoundRow):

@@ -22,10 +22,16 @@ from assay.bench.slices import live_side_by_side
 from assay.bisection.building import BuildFailed, BuiltNode
 from assay.bisection.bundle import SearchBundle
 from assay.bisection.findings import found_of
-from assay.bisection.lines import BuildLine, RunLine
+from assay.bisection.lines import (
+    DIFFERENCES_KEPT,
+    BuildLine,
+    DifferenceLine,
+    Entry,
+    RunLine,
+)
 from assay.bisection.plan import PlannedNode, SearchPlan
 from assay.bisection.progress import SearchWatcher, SilentSearch
-from assay.bisection.replay import NextRun, SearchReplay
+from assay.bisection.replay import Compare, NextRun, SearchReplay
 from assay.bisection.rows import Found
 from assay.bisection.subject import Subject
 from assay.bisection.verification import searched
@@ -36,6 +42,7 @@ from assay.counters import asked
 from assay.plan import PlannedMeasuring, PlannedPilot
 from assay.record import RunRecord, require_free
 from assay.record.replay import STOPPED_BY_USER
+from assay.stats.bisection import MakeNode
 from assay.study import Study
 from assay.targets import TARGETS, Target
 
@@ -210,14 +217,6 @@ class _Searcher:
         self.waiting: list[RunRecord] = []
         """Runs of nodes that lived side by side, still to be taken in."""
         base = subject.study
-        self.base = replace(
-            base,
-            warmup_s=self.plan.warmup_s,
-            window_s=self.plan.window_s,
-            measuring=self.plan.measuring,
-            slice_asked_s=self.plan.slice_s,
-            lead_s=self.plan.lead_s,
-        )
         self.counters = asked(base.counters, bundle.host) if base.counters else None
         known = undo_commands(base)
         self.journal = CommandJournal(bundle.folder / "journal.jsonl", known)
@@ -229,8 +228,7 @@ class _Searcher:
         try:
             while (step := self.replay.next()) is not None:
                 stop_if_asked()
-                made = self._run(step) if isinstance(step, NextRun) else self._build(step.node)
-                entry = self.bundle.append(made)
+                entry = self.bundle.append(self._made(step))
                 self.replay.add(entry)
                 self.watcher.step_done(entry, self.replay)
         except (KeyboardInterrupt, Stopped):
@@ -251,6 +249,27 @@ class _Searcher:
             )
         return found
 
+    def _made(self, step: MakeNode | NextRun | Compare) -> Entry:
+        if isinstance(step, NextRun):
+            return self._run(step)
+        if isinstance(step, MakeNode):
+            return self._build(step.node)
+        names = self.subject.builder.compared(self._known(step.low), self._known(step.high))
+        kept = names[:DIFFERENCES_KEPT]
+        return DifferenceLine(after=step.low, node=step.high, names=kept, count=len(names))
+
+    def _study(self, study: Study) -> Study:
+        """The study as it was planned."""
+        plan = self.plan
+        return replace(
+            study,
+            warmup_s=plan.warmup_s,
+            window_s=plan.window_s,
+            measuring=plan.measuring,
+            slice_asked_s=plan.slice_s,
+            lead_s=plan.lead_s,
+        )
+
     # builds
 
     def _build(self, node: int) -> BuildLine:
@@ -268,24 +287,19 @@ class _Searcher:
             node=node,
             status="failed" if reason else "ok",
             reason=reason,
-            code=self._code(built),
+            code=built.code,
             sha256=built.sha256,
             seconds=built.seconds,
             started=wall,
             took_s=round(self.clocks.monotonic() - began, 3),
         )
 
-    def _code(self, built: BuiltNode) -> str:
-        """Its code, or that of an equal executable."""
-        same = (b.code for b in self.replay.builds if b.sha256 and b.sha256 == built.sha256)
-        return next(same, built.code)
-
     def _known(self, node: int) -> BuiltNode:
         """A node that was built before; BundleError if it is not the same now."""
         if node not in self.made:
             then = next(b for b in reversed(self.replay.builds) if b.node == node)
             now = self.subject.builder.build(self.plan.nodes[node].name)
-            if now.sha256 != then.sha256:
+            if now.code != then.code:
                 raise BundleError(
                     f"{self.plan.nodes[node].short} is not the build that the search began with",
                     next_step="search anew",
@@ -319,9 +333,9 @@ class _Searcher:
 
     def _job(self, block: NextRun, step: NextRun, number: int) -> Job:
         names = {self.plan.nodes[n].name: self._known(n) for n in block.order}
-        study = replace(self.base, factors=self.subject.with_builds(names).factors)
+        place = self.plan.seed, step.step.block
         return Job(
-            study=study,
+            study=self._study(self.subject.with_builds(names, place)),
             arm=self.subject.arm(step.step.arm),
             step=step.step,
             run=number,

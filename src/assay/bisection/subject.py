@@ -6,25 +6,23 @@ and design are set aside. Of a factor of the study the nodes are its levels; all
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from assay.bisection.building import Builder, BuildSection, BuiltNode, CommitBuilder, LevelBuilder
+from assay.bisection.building import Builder, BuiltNode, CommitBuilder, LevelBuilder
 from assay.bisection.bundle import SearchBundle
 from assay.bisection.history import Repository
 from assay.bisection.plan import COMMITS, FACTOR, PlannedNode
-from assay.changes import generic_change
-from assay.core import document
 from assay.core.errors import InputError
 from assay.core.parameters import nearest
-from assay.study import Arm, Case, Factor, Study, read
-from assay.study.read import override, read_alone
+from assay.study import Arm, Case, Study, read
+from assay.study.read import read_alone
 from assay.targets import TARGETS, Target
 
-STAND_IN = {"name": FACTOR, "change": "env", "variable": "ASSAY_NODE"}
-"""The factor of a study of commits before any is built: it must be read before hours of builds."""
+STAND_IN = {"name": FACTOR, "change": "commit", "levels": {"good": "good", "bad": "bad"}}
+"""The factor of a study of commits before any is known: it is read before hours of builds."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +58,14 @@ class Subject:
         step = 1 if first < last else -1
         return [PlannedNode(name=levels[k]) for k in range(first, last + step, step)]
 
-    def with_builds(self, built: Mapping[str, BuiltNode]) -> Study:
-        """The study whose factor has these nodes as levels."""
-        if self.over != COMMITS:
+    def with_builds(
+        self, built: Mapping[str, BuiltNode], place: tuple[int, int] | None = None
+    ) -> Study:
+        """The study whose factor has these nodes as levels; `place` is the seed of the plan and the
+        block, by which functions are put in order, or None."""
+        if not isinstance(self.builder, CommitBuilder):
             return self.study
-        paths = {name: str(node.path) for name, node in built.items()}
-        change = generic_change(
-            "binary", FACTOR, None, paths, target=self.case.target, base=Path("/")
-        )
-        factor = Factor(FACTOR, change, dict(change.levels), change.effort)
-        return replace(self.study, factors={FACTOR: factor})
+        return self.builder.study(self.study, built, place)
 
     def arm(self, name: str) -> Arm:
         """The arm of a node."""
@@ -93,11 +89,11 @@ def subject_of(
     """
     name, text, base = study
     if over is None:
-        section = _build_section(name, text, overrides or {})
-        factor = {**STAND_IN, "levels": {"good": "good", "bad": "bad"}}
-        checked = read_alone(name, text, base, factor, overrides, targets)
         folder = (repo or Path()).resolve()
-        found = Subject(checked, COMMITS, CommitBuilder(folder, section), base, folder)
+        written = {**(overrides or {}), "build.source": json.dumps(f"git:{folder}")}
+        checked = read_alone(name, text, base, STAND_IN, written, targets)
+        assert checked.build is not None, "a study whose factor is a commit has a program"
+        found = Subject(checked, COMMITS, CommitBuilder(checked.build), base, folder)
     else:
         checked = read(name, text, base, overrides, targets)
         if over not in checked.factors:
@@ -122,15 +118,3 @@ def subject_of_bundle(bundle: SearchBundle, targets: Mapping[str, Target] = TARG
     over = None if plan.over == COMMITS else plan.over
     repo = Path(plan.repo) if plan.repo else None
     return subject_of(located, repo=repo, over=over, overrides=plan.overrides, targets=targets)
-
-
-def _build_section(name: str, text: str, overrides: Mapping[str, str]) -> BuildSection:
-    values: dict[str, Any] = document.parse(name, text).values
-    for key, value in overrides.items():
-        override(values, key, value)
-    if "build" not in values:
-        raise InputError(
-            f"{name} does not say how a commit is built",
-            next_step='add [build] with make = ["make", "server"] and product = "server"',
-        )
-    return BuildSection.read(name, values["build"])

@@ -13,6 +13,7 @@ from assay.bisection import Found, SearchBundle, SearchWatcher, found_of, search
 from assay.bisection.running import Wanted, prepare_search, search
 from assay.bisection.subject import Subject, subject_of, subject_of_bundle
 from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json
+from assay.cli.display.builds import building
 from assay.cli.display.disturbance import say_disturbance, say_noise
 from assay.cli.display.search import PlainSearch, TerminalSearch
 from assay.cli.run import SET_OPTION, overrides_of
@@ -59,7 +60,8 @@ def command(
     if resume is None:
         wanted, subject = _asked(good, bad, study, repo, path, over, expected, budget, set_, seed)
         folder = out or default_folder(f"bisect-{subject.study.name}")
-        bundle = prepare_search(subject, wanted, folder, host_facts(), watcher=watcher)
+        with building(story()):
+            bundle = prepare_search(subject, wanted, folder, host_facts(), watcher=watcher)
     else:
         given = (good, bad, study, over, expected, budget, seed, out, *path, *set_)
         if any(value is not None for value in given):

@@ -91,8 +91,7 @@ def read_alone(
     doc = document.parse(name, text)
     for key, value in (overrides or {}).items():
         override(doc.values, key, value)
-    for key in ("arm", "build"):
-        doc.values.pop(key, None)
+    doc.values.pop("arm", None)
     doc.values["factor"] = [dict(factor)]
     doc.values["design"] = {"kind": "one-at-a-time", "control": False}
     return _StudyReader(doc, base, targets).study(text)

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from assay.bisection import SearchPlan, SearchReplay, found_of
-from assay.bisection.lines import BuildLine, Entry, RunLine
+from assay.bisection.lines import BuildLine, DifferenceLine, Entry, RunLine
 from assay.bisection.replay import NextRun
 from assay.cli.display.live import Plain, Terminal
 from assay.core.units import format_duration
@@ -34,6 +34,8 @@ def failure(plan: SearchPlan, entry: Entry) -> str:
     if isinstance(entry, BuildLine):
         failed = entry.status == "failed"
         return f"{plan.nodes[entry.node].short} does not build: {entry.reason}" if failed else ""
+    if isinstance(entry, DifferenceLine):
+        return ""
     run = entry.run
     return "" if run.status == "ok" else f"{run.title()} {run.status}: {run.reason}"
 

@@ -11,7 +11,7 @@ from assay.core.units import format_duration, format_percent
 from assay.stats.bisection import Forecast
 
 WHY = {
-    "unclear": "its middle could be told neither from the good end nor from the bad one",
+    "unclear": "its middle is near neither end, as far as its blocks show",
     "unconfirmed": "fresh blocks did not confirm it",
     "stopped": "the search ended before it was narrowed further",
 }
@@ -28,6 +28,7 @@ def answer(plan: SearchPlan, found: Found) -> list[str]:
     said = [named(plan, culprit) for culprit in found.culprits]
     if len(said) > 1:
         said.insert(0, f"{len(said)} changes were found, the largest first.")
+    said += [text for culprit in found.culprits if (text := changed(plan, culprit))]
     said += [_left(plan, r.after, r.node, r.why) for r in found.ranges]
     if found.stopped:
         said.append(f"The search was stopped: {found.stopped}.")
@@ -50,6 +51,22 @@ def named(plan: SearchPlan, culprit: FoundCulprit) -> str:
     return f"{_title(plan, culprit.node)} {effect}{share}: {fresh}."
 
 
+NAMES_SHOWN = 6
+
+
+def changed(plan: SearchPlan, culprit: FoundCulprit) -> str:
+    """What a culprit changed in the program; empty where that is not known."""
+    if not culprit.functions:
+        return ""
+    shown = culprit.functions[:NAMES_SHOWN]
+    more = culprit.differing - len(shown)
+    rest = f" and {more} more" if more else ""
+    return (
+        f"Between {_place(plan, culprit.after)} and {_place(plan, culprit.node)} the program "
+        f"differs in {', '.join(shown)}{rest}."
+    )
+
+
 def _not_apart(plan: SearchPlan, found: Found) -> list[str]:
     good, bad = plan.nodes[0].short, plan.nodes[-1].short
     ends = found.ends
@@ -59,7 +76,7 @@ def _not_apart(plan: SearchPlan, found: Found) -> list[str]:
     if found.answer == "no difference":
         return [f"{good} and {bad} differ by less than {size} {reach}: there is nothing to search."]
     return [
-        f"{good} and {bad} could not be told apart in {ends.blocks} blocks {reach}.",
+        f"{good} and {bad} show no confirmed difference in {ends.blocks} blocks {reach}.",
         "A longer budget, or a larger --expected, is the next step.",
     ]
 
@@ -116,7 +133,7 @@ def size_sentence(plan: SearchPlan) -> str:
         said = f"{count} levels of {plan.over}: at most"
     runs = f"{steps} steps of some 30 runs each if the effect is clear"
     budget = f"within {format_duration(plan.budget_s)}"
-    return f"{said} {runs}, {budget}; more is known once the ends are told apart"
+    return f"{said} {runs}, {budget}; more is known once the ends are confirmed"
 
 
 def _moves(plan: SearchPlan, better_by: float) -> str:

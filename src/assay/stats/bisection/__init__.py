@@ -6,20 +6,20 @@ from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.stats.bisection.forecast import Forecast, forecast_of
-    from assay.stats.bisection.search import Build, Culprit, Measure, Search, Stage, Unresolved
-    from assay.stats.bisection.step import Answer, Asked
+    from assay.stats.bisection.search import MakeNode, Culprit, Measure, Search, Stage, Unresolved
+    from assay.stats.bisection.step import StepAnswer, StepTest
 
 __getattr__, __dir__ = lazily(
     __name__,
     forecast="Forecast forecast_of",
-    search="Build Culprit Measure Search Stage Unresolved",
-    step="Answer Asked",
+    search="MakeNode Culprit Measure Search Stage Unresolved",
+    step="StepAnswer StepTest",
 )
 
 __all__ = [
-    "Answer",
-    "Asked",
-    "Build",
+    "StepAnswer",
+    "StepTest",
+    "MakeNode",
     "Culprit",
     "Forecast",
     "Measure",

@@ -27,8 +27,8 @@ from typing import Literal
 from assay.stats.bisection.forecast import Forecast, forecast_of, steps_of
 from assay.stats.bisection.step import (
     EXTENSIONS,
-    Answer,
-    Asked,
+    StepAnswer,
+    StepTest,
     blocks_for,
     levels_of,
     pooled,
@@ -46,7 +46,7 @@ PAIR = "pair"
 
 
 @dataclass(frozen=True)
-class Build:
+class MakeNode:
     """Build this node next."""
 
     node: int
@@ -61,7 +61,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Span:
+class OpenRange:
     """Neighbouring nodes known to hold a change. `effect` (log, above zero) is what to look for;
     `path` and `pair` are the errors left for its steps and for its confirmation."""
 
@@ -137,10 +137,10 @@ class Search:
     sign: float = 0.0
     """-1 where the bad end is slower, +1 where it is faster; 0 before it is known."""
     noises: list[float] = field(default_factory=list)
-    _open: list[Span] = field(default_factory=list)
-    _span: Span | None = None
+    _open: list[OpenRange] = field(default_factory=list)
+    _span: OpenRange | None = None
     _middle: int | None = None
-    _asked: Asked | None = None
+    _asked: StepTest | None = None
     _sample: list[float] = field(default_factory=list)
     """Of the ends or of a confirmation: ln(high / low), up is better."""
     _planned: int | None = None
@@ -152,13 +152,13 @@ class Search:
 
     # what comes next
 
-    def next(self) -> Build | Measure | None:
+    def next(self) -> MakeNode | Measure | None:
         """What to do next; None when the search is over."""
         if self.over:
             return None
         for end in (0, self.last):
             if end not in self.codes:
-                return Build(end)
+                return MakeNode(end)
         if self.ends is None or not self.ends.final:
             return self._measure(0, self.last)
         span = self._span
@@ -166,7 +166,7 @@ class Search:
         if self._middle is None:
             return self._measure(span.low, span.high)
         if self._middle not in self.codes:
-            return Build(self._middle)
+            return MakeNode(self._middle)
         return self._measure(span.low, self._middle, span.high)
 
     @property
@@ -189,11 +189,11 @@ class Search:
         return self.ends is not None and self.ends.word in (Word.HELPS, Word.HURTS)
 
     @property
-    def span(self) -> Span | None:
+    def span(self) -> OpenRange | None:
         """The range that is searched now."""
         return self._span
 
-    def open_spans(self) -> list[Span]:
+    def open_spans(self) -> list[OpenRange]:
         """The range that is searched now, and those that wait."""
         return [s for s in (self._span, *self._open) if s is not None]
 
@@ -208,13 +208,13 @@ class Search:
         span = self._span
         if span is None or node != self._middle:
             return
-        for end, answer in ((span.low, Answer.GOOD), (span.high, Answer.BAD)):
+        for end, answer in ((span.low, StepAnswer.GOOD), (span.high, StepAnswer.BAD)):
             if code == self.codes[end]:
                 self.stages.append(Stage("same", span.low, span.high, node, answer.value))
                 self._narrow(answer, span)
                 return
         rule = rule_for(span.effect, 2 * span.path / steps_of(span.gaps))
-        self._asked = Asked(rule, blocks_for(self.noise, rule))
+        self._asked = StepTest(rule, blocks_for(self.noise, rule))
 
     def failed(self, node: int) -> None:
         """A node does not build or run. An end that does not stops the search."""
@@ -278,7 +278,7 @@ class Search:
             return
         self.sign = math.copysign(1.0, sample.estimate)
         effect = _cautious(self.ends, self.rule)
-        self._open = [Span(0, self.last, effect, self.rule.alpha / 2, self.rule.alpha)]
+        self._open = [OpenRange(0, self.last, effect, self.rule.alpha / 2, self.rule.alpha)]
         self._take()
 
     # a step
@@ -292,7 +292,7 @@ class Search:
             assert span is not None
             self._narrow(asked.answer, span, asked)
 
-    def _leave(self) -> Span | None:
+    def _leave(self) -> OpenRange | None:
         """Write down the step that is under way."""
         span, asked, self._asked = self._span, self._asked, None
         if span is None or asked is None or not asked.blocks:
@@ -309,11 +309,11 @@ class Search:
         )  # fmt: skip
         return span
 
-    def _narrow(self, answer: Answer, span: Span, asked: Asked | None = None) -> None:
+    def _narrow(self, answer: StepAnswer, span: OpenRange, asked: StepTest | None = None) -> None:
         """Go on with the half, or the halves, that an answer leaves."""
         middle = self._middle
         assert middle is not None
-        if answer is Answer.UNCLEAR:
+        if answer is StepAnswer.UNCLEAR:
             self.unresolved.append(Unresolved(span.low, span.high, "unclear"))
             self._take()
             return
@@ -321,16 +321,16 @@ class Search:
         left, right = asked.estimates() if asked else (span.effect, span.effect)
         rest = replace(span, path=span.path - spent)
         halves = {
-            Answer.BAD: replace(rest, high=middle, effect=self._effect(span, left)),
-            Answer.GOOD: replace(rest, low=middle, effect=self._effect(span, right)),
+            StepAnswer.BAD: replace(rest, high=middle, effect=self._effect(span, left)),
+            StepAnswer.GOOD: replace(rest, low=middle, effect=self._effect(span, right)),
         }
-        if answer is not Answer.BETWEEN:
+        if answer is not StepAnswer.BETWEEN:
             self._open.append(halves[answer])
         else:
             self._open += [replace(h, path=h.path / 2, pair=h.pair / 2) for h in halves.values()]
         self._take()
 
-    def _effect(self, span: Span, estimate: float) -> float:
+    def _effect(self, span: OpenRange, estimate: float) -> float:
         """What to look for in a half: what was seen there, never more than before, as a step that
         ended early saw too much."""
         return max(self.rule.smallest_log / 2, min(estimate, span.effect))
@@ -380,7 +380,7 @@ class Search:
             self.unresolved.append(Unresolved(span.low, span.high, "unconfirmed"))
         self._take()
 
-    def _culprit(self, span: Span, found: Judgement) -> Culprit:
+    def _culprit(self, span: OpenRange, found: Judgement) -> Culprit:
         assert found.low is not None
         assert found.high is not None
         sample = SignedRank(self._sample)

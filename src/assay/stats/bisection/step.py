@@ -37,7 +37,7 @@ NEARER = 0.5
 """A claim that holds ends the step once the other contrast is estimated below this share of it."""
 
 
-class Answer(enum.StrEnum):
+class StepAnswer(enum.StrEnum):
     """What a step says of its middle."""
 
     GOOD = "good"
@@ -70,14 +70,14 @@ def levels_of(rule: Rule, planned: int) -> dict[int, float]:
 
 
 @dataclass
-class Asked:
+class StepTest:
     """A step as far as it was asked. Contrasts are in log units, towards the bad end."""
 
     rule: Rule
     planned: int
     left: list[float] = field(default_factory=list)
     right: list[float] = field(default_factory=list)
-    answer: Answer | None = None
+    answer: StepAnswer | None = None
     left_interval: Interval | None = None
     right_interval: Interval | None = None
 
@@ -115,13 +115,13 @@ class Asked:
         left, right = (s.estimate for s in samples)
         last = self.blocks >= self.at_most
         if all(holds):
-            self.answer = Answer.BETWEEN
+            self.answer = StepAnswer.BETWEEN
         elif holds[0] and (right <= NEARER * left or last):
-            self.answer = Answer.BAD
+            self.answer = StepAnswer.BAD
         elif holds[1] and (left <= NEARER * right or last):
-            self.answer = Answer.GOOD
+            self.answer = StepAnswer.GOOD
         elif last:
-            self.answer = Answer.UNCLEAR
+            self.answer = StepAnswer.UNCLEAR
 
 
 def pooled(noises: Sequence[float]) -> float:
