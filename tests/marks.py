@@ -18,6 +18,7 @@ from assay.targets import TARGETS
 TESTS = Path(__file__).parent
 
 FILES = (
+    "bisection/test_planted.py",
     "builds/",
     "host/test_findings_here.py",
     "host/test_namespaces.py",

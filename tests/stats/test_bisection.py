@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.stats import Rule
-from assay.stats.bisection import StepAnswer, MakeNode, Measure, Search, forecast_of
+from assay.stats.bisection import MakeNode, Measure, Search, StepAnswer, forecast_of
 from assay.stats.bisection.search import outwards
 from assay.stats.bisection.step import StepTest, rule_for
 
