@@ -37,7 +37,7 @@ def test_ends_in_the_wrong_order_are_refused(repository):
 
 @pytest.mark.parametrize("name", ["nothing", "--all", "HEAD~99"])
 def test_what_is_no_commit_is_refused(repository, name):
-    with pytest.raises(InputError, match="no commit|no name"):
+    with pytest.raises(InputError, match=r"no commit|no name"):
         Repository(repository.folder).commit(name)
 
 
