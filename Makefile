@@ -74,7 +74,7 @@ lint-python:
 
 lint-native:
 	cargo fmt --manifest-path native/Cargo.toml --all --check
-	cargo fmt --manifest-path native/peers/Cargo.toml --check
+	cargo fmt --manifest-path native/peers/Cargo.toml --all --check
 	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
 	cargo clippy --manifest-path native/Cargo.toml --release --locked --all-targets --quiet -- -D warnings
 
@@ -82,7 +82,7 @@ format: install
 	$(BIN)/ruff check --fix src tests benchmarks
 	$(BIN)/ruff format src tests benchmarks
 	cargo fmt --manifest-path native/Cargo.toml --all
-	cargo fmt --manifest-path native/peers/Cargo.toml
+	cargo fmt --manifest-path native/peers/Cargo.toml --all
 	cargo fmt --manifest-path native/fuzz/Cargo.toml
 
 # Needs cargo-fuzz and the nightly compiler (native/fuzz/README.md).

@@ -8,12 +8,13 @@ its interval, so a goal is met only when the lower end is above it.
 
 There are two tables, because a map is not a database: in the first one operation is a
 transaction (or at least atomic in a store that has transactions), in the second the engine's
-transactions stand beside bare maps. The row "-batch" is the engine told sixteen operations at
-a time, as its sessions are, so that it fetches ahead; nobody else is told, because no other
-interface takes more than one. The goals are about that row, and the row without stands beside
-it. The engine's own parts that have goals, data caches and counters, follow: these races are those
-of benchmarks/primitives.py. TPC-C is not a TPC-C result: no terminals, no waits, so that its limit
-of 12.86 tpmC per warehouse does not apply.
+transactions stand beside bare maps. A row "-batch" is told sixteen operations at a time: the
+engine fetches ahead and makes sixteen transactions of them, a rival makes one. Who is told is
+compared with who is told, and who is not with who is not: these are the two columns of the
+ratios. The goals are about the first, one operation at a time. Nobody has huge pages. The engine's
+own parts that have goals, data caches and counters, follow: these races are those of
+benchmarks/primitives.py. TPC-C is not a TPC-C result: no terminals, no waits, so that its limit of
+12.86 tpmC per warehouse does not apply.
 
     python benchmarks/engine.py [--quick] [--json] [--rounds N] [--only NAME ...]
 """
@@ -42,7 +43,8 @@ FOREIGN_MAX = 0.03
 """Cores that others may have had in a round that counts."""
 
 ENGINE = "engine-"
-OURS = "engine-hash-optimistic-batch"
+BATCH = "-batch"
+"""Ends the names of those who are told sixteen operations at a time."""
 HASH = "engine-hash-optimistic"
 TREE = "engine-tree-optimistic"
 TREES = ("congee", "scc-tree-index", "skip-map", "locked-btree")
@@ -53,7 +55,7 @@ GOALS = {
     ("c", 2): {"dashmap": 0.9, "lmdb": 3.5, "sqlite": 6, "redb": 6},
     ("a", 2): {"lmdb": 15, "redb": 50},
 }
-"""Of OURS, by mix and threads, with records of 100 bytes."""
+"""Of HASH, by mix and threads, with records of 100 bytes."""
 HOPES = {("a", 2): {"dashmap": 0.9, "papaya": 3}}
 TREE_HOPES = {("c", 2): {"congee": 0.8, "scc-tree-index": 1.3, "skip-map": 3}}
 """Shown like goals, but nothing fails by them."""
@@ -152,26 +154,31 @@ def is_ours(name: str) -> bool:
     return name.startswith(ENGINE)
 
 
+def opposite(rival: str) -> str:
+    """What of the engine a rival is compared with: told as many operations at a time."""
+    return HASH + BATCH if rival.endswith(BATCH) else HASH
+
+
 def ycsb_rows(race: Race) -> Iterator[Row]:
-    """Every rival beside the engine's first configuration, and the ordered ones beside its tree."""
+    """Every rival beside the engine's hash index, and the ordered ones beside its tree."""
     for cell, rates in race.rates.items():
         if cell.workload == "tpcc":
             continue
         wanted = (cell.workload, cell.threads) if cell.value_bytes == GOAL_BYTES else None
-        rivals = [name for name in race.classes if name in rates and not is_ours(name)]
-        for ours, goals in ((OURS, GOALS), (TREE, {})):
-            if ours in rates:
-                asked = rivals if ours == OURS else [name for name in rivals if name in TREES]
-                for name in asked:
-                    goal = goals.get(wanted, {}).get(name)
-                    yield ratio_row(cell, rates, ours, name, goal)
+        goals = GOALS.get(wanted, {})
+        for name in [name for name in race.classes if name in rates and not is_ours(name)]:
+            for ours in [opposite(name), *([TREE] if name in TREES else [])]:
+                if ours in rates:
+                    yield ratio_row(
+                        cell, rates, ours, name, goals.get(name) if ours == HASH else None
+                    )
         ours = [name for name in race.classes if name in rates and is_ours(name)]
         yield from (alone_row(cell, name, rates, None) for name in ours)
 
 
 def hope_rows(race: Race) -> Iterator[Row]:
     """What we would like, as rows with goals; they are shown and nothing fails by them."""
-    for ours, hopes in ((OURS, HOPES), (TREE, TREE_HOPES)):
+    for ours, hopes in ((HASH, HOPES), (TREE, TREE_HOPES)):
         for (workload, threads), goals in hopes.items():
             cell = Cell(GOAL_BYTES, workload, threads)
             rates = race.rates.get(cell, {})
@@ -202,7 +209,7 @@ def part_rows(is_quick: bool) -> Iterator[Row]:
 def unmeasured(race: Race) -> list[str]:
     """Goals of races that were run, but never undisturbed."""
     wanted = [
-        (Cell(GOAL_BYTES, *kind), OURS, name) for kind, goals in GOALS.items() for name in goals
+        (Cell(GOAL_BYTES, *kind), HASH, name) for kind, goals in GOALS.items() for name in goals
     ]
     wanted.append((Cell(0, "tpcc", 2), HASH, "sqlite"))
     return [
@@ -226,6 +233,27 @@ def table(race: Race, value_bytes: int, classes: tuple[str, ...], title: str) ->
     return "\n".join(lines)
 
 
+def ratio_table(rows: list[Row]) -> str:
+    """The engine's hash index beside each rival: both one operation at a time, both sixteen."""
+    columns: dict[tuple[str, str], list[Row | None]] = {}
+    for row in rows:
+        cell, _, ours = row.metric.rpartition(", ")
+        if row.ratio is not None and ours in (HASH, HASH + BATCH):
+            pair = columns.setdefault((cell, row.rival.removesuffix(BATCH)), [None, None])
+            pair[row.rival.endswith(BATCH)] = row
+    lines = [f"{HASH} beside rivals", f"{'':44s} {'both one at a time':26s} both sixteen at a time"]
+    for (cell, rival), pair in columns.items():
+        one, sixteen = ("-" if row is None else ratio(row) for row in pair)
+        lines.append(f"{f'{cell}, {rival}':44s} {one:26s} {sixteen}")
+    return "\n".join(lines)
+
+
+def ratio(row: Row) -> str:
+    """A ratio with its interval, where there are rounds enough for one."""
+    bounds = "" if row.low is None else f" [{row.low:.2f}, {row.high:.2f}]"
+    return f"{row.ratio:.2f}x{bounds}"
+
+
 def goal_line(row: Row, word: str = "MISSED") -> str:
     """One ratio with its interval and what was wanted of it."""
     value = f"{row.ours:.0f} {row.unit}" if row.ratio is None else f"{row.ratio:.2f}x {row.rival}"
@@ -245,6 +273,7 @@ def text(race: Race, rows: list[Row], hopes: list[Row], tpcc: list[Row]) -> str:
         parts.append(table(race, size, stores, title))
         title = "The engine's transactions beside bare maps, which have none"
         parts.append(table(race, size, ("map",), title))
+    parts.append(ratio_table(rows))
     goals = [goal_line(row) for row in rows if row.goal]
     parts.append("\n".join(["Goals", *goals, *unmeasured(race)]))
     wishes = [goal_line(row, "not reached") for row in hopes]

@@ -1,10 +1,13 @@
 """What does load cost the client, beside the generators that people use?
 
-Each race starts one server on loopback and lets a rival and `assayer load` ask the same of it in
+Each race starts one server on loopback and lets rivals and `assayer load` ask the same of it in
 turns: the same statements, connections and time, one client thread. What is compared is the CPU
 time of the client's process, from its start to its end, per operation; how fast the server answers
-does not count. A turn of both is a block of `assay.decide`; a goal is met only when the upper end
+does not count. A turn of all is a block of `assay.decide`; a goal is met only when the upper end
 of the ratio is below it.
+
+Rivals are generators that people use, and programs of native/peers/clients: the floor, which sends
+and receives the same bytes and looks at none, and tokio with the codec of a crate.
 
     python benchmarks/load.py [--quick] [--json] [--rounds N] [--only NAME ...]
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import re
@@ -22,6 +26,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import servers
@@ -35,18 +40,27 @@ CONNECTIONS = 50
 TABLE_SIZE = 10_000
 OURS = "assay"
 OLDER = "assay on epoll"
+PEERS = Path(__file__).parent.parent / "native" / "peers"
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another client; `goal` is our highest ratio to its CPU per operation."""
+
+    name: str
+    goal: float | None
+    command: Callable[[servers.Server, float], list[str]]
+    operations: str
+    """Where it says how many operations it carried out; empty if it is told how many."""
+    stdin: Callable[[servers.Server], bytes] = lambda server: b""
 
 
 @dataclass(frozen=True)
 class Race:
-    """A rival and the same work done by us; `goal` is the highest ratio of CPU per operation."""
+    """Rivals, and the same work done by us."""
 
     server: Callable[[], contextlib.AbstractContextManager[servers.Server]]
-    rival: str
-    goal: float
-    command: Callable[[servers.Server, float], list[str]]
-    operations: str
-    """Where the rival says how many operations it carried out."""
+    rivals: tuple[Rival, ...]
     workload: str
     options: dict[str, Any] = field(default_factory=dict)
     prepare: Callable[[servers.Server], None] = lambda server: None
@@ -87,19 +101,50 @@ def _pgbench_tables(server: servers.Server) -> None:
     subprocess.run(_pgbench(server, "-i", "-q"), check=True, stderr=subprocess.DEVNULL)
 
 
-def _redis(command: str, pipeline: int, goal: float) -> Race:
-    return Race(
-        server=servers.redis, rival="redis-benchmark", goal=goal,
-        command=_redis_benchmark(command, pipeline), operations="",
-        workload=f"redis-{command}", options={"pipeline": pipeline},
+@functools.cache
+def race_load() -> str:
+    """The program of native/peers/clients, built when it is first wanted."""
+    sys.stderr.write("building native/peers/clients: a minute the first time\n")
+    build = [
+        "cargo",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--package",
+        "assay-peer-clients",
+    ]
+    subprocess.run(build, cwd=PEERS, check=True)
+    return str(PEERS / "target" / "release" / "race-load")
+
+
+def _race_load(kind: str, goal: float | None = None, **more: Any) -> Rival:
+    return Rival(
+        kind, goal,
+        lambda it, seconds: [race_load(), kind, f"--port={it.port}", f"--seconds={seconds:g}",
+                             f"--connections={CONNECTIONS}", f"--rows={TABLE_SIZE}"],
+        r'"operations": (\d+)', **more,
     )  # fmt: skip
 
 
-def _oltp(server: Callable[..., Any], test: str) -> Race:
+def _http_request(server: servers.Server) -> bytes:
+    # As `HttpTarget::request` has it.
+    return f"GET /file HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+
+
+def _redis(command: str, pipeline: int, goal: float) -> Race:
+    rival = Rival("redis-benchmark", goal, _redis_benchmark(command, pipeline), "")
+    options = {"pipeline": pipeline}
+    return Race(servers.redis, (rival,), workload=f"redis-{command}", options=options)
+
+
+def _oltp(server: Callable[..., Any], test: str, *more: Rival) -> Race:
+    rival = Rival(
+        "sysbench", 0.5, lambda it, seconds: _sysbench(it, test, seconds, "run"),
+        r"total number of events:\s+(\d+)",
+    )  # fmt: skip
     return Race(
-        server=server, rival="sysbench", goal=0.5,
-        command=lambda it, seconds: _sysbench(it, test, seconds, "run"),
-        operations=r"total number of events:\s+(\d+)", workload=f"oltp-{test.replace('_', '-')}",
+        server, (rival, *more), workload=f"oltp-{test.replace('_', '-')}",
         options={"table_size": TABLE_SIZE}, prepare=_sysbench_tables,
     )  # fmt: skip
 
@@ -110,22 +155,33 @@ RACES = {
     "redis-get-16": _redis("get", 16, 0.8),
     "redis-set-16": _redis("set", 16, 0.8),
     "http": Race(
-        server=servers.nginx, rival="wrk", goal=0.7,
-        command=lambda it, seconds: [servers.find("wrk"), "-t1", f"-c{CONNECTIONS}",
-                                     f"-d{max(1, round(seconds))}s", it.url],
-        operations=r"(\d+) requests in", workload="http-get",
+        servers.nginx,
+        (
+            Rival("wrk", 0.7,
+                  lambda it, seconds: [servers.find("wrk"), "-t1", f"-c{CONNECTIONS}",
+                                       f"-d{max(1, round(seconds))}s", it.url],
+                  r"(\d+) requests in"),
+            _race_load("ping-pong-epoll", 1.1, stdin=_http_request),
+            _race_load("ping-pong-io-uring", 1.1, stdin=_http_request),
+        ),
+        workload="http-get",
     ),
-    "mariadb-point-select": _oltp(servers.mariadb, "point_select"),
+    "mariadb-point-select": _oltp(
+        servers.mariadb, "point_select", _race_load("tokio-mysql-common")),
     "mariadb-read-write": _oltp(servers.mariadb, "read_write"),
-    "postgresql-point-select": _oltp(servers.postgresql, "point_select"),
+    "postgresql-point-select": _oltp(
+        servers.postgresql, "point_select", _race_load("tokio-postgres-protocol")),
     "postgresql-read-write": _oltp(servers.postgresql, "read_write"),
     "pgbench-select": Race(
-        server=servers.postgresql, rival="pgbench", goal=0.65,
-        command=lambda it, seconds: _pgbench(
-            it, "-n", "-S", "-M", "prepared", "-c", str(CONNECTIONS), "-j", "1",
-            "-T", str(max(1, round(seconds)))),
-        operations=r"transactions actually processed: (\d+)", workload="oltp-point-select",
-        options={"table_size": TABLE_SIZE}, prepare=_pgbench_tables,
+        servers.postgresql,
+        (
+            Rival("pgbench", 0.65,
+                  lambda it, seconds: _pgbench(
+                      it, "-n", "-S", "-M", "prepared", "-c", str(CONNECTIONS), "-j", "1",
+                      "-T", str(max(1, round(seconds)))),
+                  r"transactions actually processed: (\d+)"),
+        ),
+        workload="oltp-point-select", options={"table_size": TABLE_SIZE}, prepare=_pgbench_tables,
     ),
 }  # fmt: skip
 
@@ -145,15 +201,15 @@ def cpu_us(command: list[str], stdin: bytes = b"") -> tuple[float, str]:
     return (usage.ru_utime + usage.ru_stime) * 1e6, text
 
 
-def rival_turn(race: Race, server: servers.Server, seconds: float) -> float:
-    """CPU microseconds per operation of the rival."""
-    command = race.command(server, seconds)
-    spent, text = cpu_us(command)
-    if not race.operations:
+def rival_turn(rival: Rival, server: servers.Server, seconds: float) -> float:
+    """CPU microseconds per operation of a rival."""
+    command = rival.command(server, seconds)
+    spent, text = cpu_us(command, rival.stdin(server))
+    if not rival.operations:
         return spent / int(command[command.index("-n") + 1])
-    found = re.search(race.operations, text)
+    found = re.search(rival.operations, text)
     if found is None:
-        raise RuntimeError(f"{race.rival} did not say how much it did: {text[-500:]}")
+        raise RuntimeError(f"{rival.name} did not say how much it did: {text[-500:]}")
     return spent / int(found[1])
 
 
@@ -171,12 +227,13 @@ def our_turn(race: Race, server: servers.Server, seconds: float, backend: str | 
 
 
 def rows_of(name: str, race: Race, rounds: int, seconds: float) -> list[Row]:
-    """All in turns: ours beside the rival, and beside ours on the kernel's older interface."""
-    turns = {
+    """All in turns: ours beside each rival, and beside ours on the kernel's older interface."""
+    turns: dict[str, Callable[[servers.Server], float]] = {
         OURS: lambda server: our_turn(race, server, seconds, None),
         OLDER: lambda server: our_turn(race, server, seconds, "epoll"),
-        race.rival: lambda server: rival_turn(race, server, seconds),
     }
+    for rival in race.rivals:
+        turns[rival.name] = functools.partial(rival_turn, rival, seconds=seconds)
     runs = []
     with race.server() as server:
         race.prepare(server)
@@ -187,7 +244,8 @@ def rows_of(name: str, race: Race, rounds: int, seconds: float) -> list[Row]:
                 runs.append((block, arm, turns[arm](server)))
             sys.stderr.write(f"\r{name}: {block + 1} of {rounds}  ")
     sys.stderr.write("\n")
-    return [_row(name, runs, race.rival, race.goal), _row(f"{name}, epoll", runs, OLDER, None)]
+    found = [_row(name, runs, rival.name, rival.goal) for rival in race.rivals]
+    return [*found, _row(name, runs, OLDER, None)]
 
 
 def _row(name: str, runs: list[tuple[int, str, float]], rival: str, goal: float | None) -> Row:

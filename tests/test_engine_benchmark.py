@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import engine
@@ -25,7 +26,7 @@ def turn(peer: str, round_: int, rate: float, foreign: float, **cell: object) ->
 def heads() -> Iterator[str]:
     """What stands before the turns."""
     classes = {"dashmap": "map"}
-    for name in (engine.OURS, engine.HASH, engine.TREE, *TIMES):
+    for name in (engine.HASH, engine.HASH + engine.BATCH, engine.TREE, *TIMES, "lmdb-batch"):
         kind = classes.get(name, "transactional")
         yield json.dumps({"contestant": name, "class": kind, "settings": ""})
 
@@ -37,7 +38,9 @@ def lines(rounds: int = 15, spoiled: tuple[int, ...] = ()) -> Iterator[str]:
         foreign = BAD if number in spoiled else GOOD
         ours = 1e7 * (1 + 0.01 * (number % 3))
         # Who is disturbed is also measured wrongly: ten times too slow.
-        yield turn(engine.OURS, number, ours / (10 if number in spoiled else 1), foreign)
+        yield turn(engine.HASH, number, ours / (10 if number in spoiled else 1), foreign)
+        yield turn(engine.HASH + engine.BATCH, number, ours * 2, foreign)
+        yield turn("lmdb-batch", number, ours * 2 / 3, foreign)
         for name, times in TIMES.items():
             yield turn(name, number, 1e7 / times * (1 + 0.01 * (number % 2)), foreign)
 
@@ -63,11 +66,25 @@ def test_a_ratio_near_its_goal_but_unsure_misses_it():
     race = engine.read(lines())
     cell = engine.Cell(100, "c", 1)
     rates = race.rates[cell]
-    lmdb = {number: rate / 4.0 for number, rate in rates[engine.OURS].items()}
+    lmdb = {number: rate / 4.0 for number, rate in rates[engine.HASH].items()}
     rates["lmdb"] = {number: rate * (1 + 0.3 * (number % 2)) for number, rate in lmdb.items()}
     row = goals(race)["lmdb"]
     assert row.ratio > 3.5 > row.low
     assert not row.met
+
+
+def test_who_is_told_sixteen_operations_is_compared_with_who_is_told_sixteen():
+    """Two columns; a rival that cannot be told has nothing in the second."""
+    rows = list(engine.ycsb_rows(engine.read(lines())))
+    pairs = {(row.metric.rsplit(", ")[-1], row.rival) for row in rows if row.rival}
+    assert pairs == {
+        (engine.HASH + engine.BATCH, "lmdb-batch"),
+        *((engine.HASH, it) for it in TIMES),
+    }
+    lines_of = engine.ratio_table(rows).splitlines()
+    lmdb, dashmap = (next(it for it in lines_of if name in it) for name in ("lmdb", "dashmap"))
+    assert re.search(r" [45]\.\d+x \[.*\] +[23]\.\d+x \[", lmdb)
+    assert dashmap.endswith(" -")
 
 
 def test_disturbed_rounds_do_not_count():
@@ -106,8 +123,8 @@ def test_maps_and_stores_stand_in_different_tables():
     assert "lmdb" not in maps
     assert "dashmap" in maps
     assert "dashmap" not in stores
-    assert engine.OURS in stores
-    assert engine.OURS in maps
+    assert engine.HASH in stores
+    assert engine.HASH in maps
 
 
 @pytest.mark.parametrize(("rate", "is_met"), [(41_000, True), (39_000, False)])

@@ -80,9 +80,8 @@ fn step(
     let (values, shape) = (inputs.values(), inputs.records().shape);
     let Some(last) = batch.last() else { return Ok(()) };
     for operation in batch.iter().filter(|operation| operation.kind == OperationKind::Update) {
-        let bytes = values.value(usize::from(operation.value));
         let record = twin.get_mut(&operation.key).context("the twin lacks a key")?;
-        Field { number: usize::from(operation.field), bytes }.write_to(record);
+        Field::of(operation, values).write_to(record);
     }
     let expected = &twin[&last.key];
     let mut copy = vec![0; shape.copy_bytes()];
@@ -119,8 +118,7 @@ pub fn together(peer: &dyn Peer, inputs: &Inputs, threads: usize) -> Result<()> 
 fn clash(session: &mut dyn Session, inputs: &Inputs, thread: usize) -> Result<()> {
     for operation in inputs.list(thread) {
         let key = fnv1a_64(operation.number % HOT);
-        let bytes = inputs.values().value(usize::from(operation.value));
-        let field = Field { number: usize::from(operation.field), bytes };
+        let field = Field::of(operation, inputs.values());
         if operation.kind == OperationKind::Update {
             ensure!(session.update(key, field)?, "key {key:#x} is lost");
         } else {

@@ -71,6 +71,9 @@ const fn with_background(contestant: Contestant) -> Contestant {
 /// Maps of hashed keys are given their capacity and the hasher foldhash; values are arrays.
 const HASH_MAP: &str = "capacity given, hasher foldhash, values in the table";
 
+/// What stands after a name with "-batch".
+const BATCH: &str = "the same, but told sixteen operations at a time: they are one transaction";
+
 /// Rivals that have transactions.
 fn stores() -> Vec<Contestant> {
     use Class::{Atomic, Transactional};
@@ -81,12 +84,14 @@ fn stores() -> Vec<Contestant> {
             "heed 0.22.1; NOSYNC, WRITEMAP, NOMEMINIT, integer keys, in /dev/shm",
             peers::lmdb::open,
         ),
+        contestant("lmdb-batch", Transactional, BATCH, peers::lmdb::open_batched),
         contestant(
             "redb",
             Transactional,
             "4.4.0; in-memory backend, Durability::None, cache larger than the data",
             peers::redb::open,
         ),
+        contestant("redb-batch", Transactional, BATCH, peers::redb::open_batched),
         Contestant {
             threads_max: 1,
             ..contestant(
@@ -97,6 +102,10 @@ fn stores() -> Vec<Contestant> {
                  column per field",
                 peers::sqlite::open,
             )
+        },
+        Contestant {
+            threads_max: 1,
+            ..contestant("sqlite-batch", Transactional, BATCH, peers::sqlite::open_batched)
         },
         with_background(contestant(
             "fjall",

@@ -22,6 +22,17 @@ pub fn cpus() -> Result<Vec<usize>> {
     Ok(found)
 }
 
+/// Memory of this process comes in base pages from now on, whoever asks for it: allocators differ in
+/// whether they ask for huge ones, and that is no property of a store.
+pub fn forbid_huge_pages() -> Result<()> {
+    let (yes, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
+    // SAFETY: the call takes no memory.
+    if unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, yes, none, none, none) } != 0 {
+        bail!("PR_SET_THP_DISABLE: {}", std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// Keeps the calling thread on one CPU.
 pub fn pin(cpu: usize) -> Result<()> {
     // SAFETY: the set is initialised, and its size is given.

@@ -17,6 +17,7 @@
 //! What runs against what, and how each is set up, is in README.md; benchmarks/engine.py reads the
 //! lines and decides.
 
+mod batched;
 mod check;
 mod contestants;
 mod engine;
@@ -45,6 +46,7 @@ use crate::options::Options;
 
 fn main() -> Result<()> {
     let options = Options::parse();
+    host::forbid_huge_pages()?;
     let contestants = options.contestants()?;
     let is_racing = |name| contestants.iter().any(|contestant| contestant.name == name);
     let entries: Vec<_> =

@@ -14,6 +14,8 @@ use assay_workload::{Operation, OperationKind, Values};
 
 /// Operations between two looks at the clock.
 pub const BATCH: usize = 64;
+/// Operations told at a time to whoever takes more than one.
+pub const AHEAD: usize = 16;
 
 /// The sizes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,15 @@ pub struct Field<'a> {
     pub number: usize,
     /// Its new bytes.
     pub bytes: &'a [u8],
+}
+
+impl<'a> Field<'a> {
+    /// What an update writes.
+    #[inline]
+    pub fn of(operation: &Operation, values: &'a Values) -> Self {
+        let bytes = values.value(usize::from(operation.value));
+        Self { number: usize::from(operation.field), bytes }
+    }
 }
 
 impl Field<'_> {
@@ -144,10 +155,7 @@ pub trait Session {
     #[inline(always)]
     fn operate(&mut self, operation: &Operation, values: &Values, copy: &mut [u8]) -> Result<bool> {
         match operation.kind {
-            OperationKind::Update => {
-                let bytes = values.value(usize::from(operation.value));
-                self.update(operation.key, Field { number: usize::from(operation.field), bytes })
-            }
+            OperationKind::Update => self.update(operation.key, Field::of(operation, values)),
             _ => {
                 let found = self.get(operation.key, copy)?;
                 // The copy is the operation's result: it must happen although nobody reads it.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_data_cache::{DataCacheKind, PageCache, PageId, Shape, build, kind};
-use assay_primitives::locks::{Waiter, Waiting};
+use assay_primitives::locks::{AnyLockContext, Waiting};
 use assay_primitives::{Arena, Clock, Hint, LockKind, PageMode};
 
 const PAGES: usize = 65_536;
@@ -55,14 +55,20 @@ fn keys(seed: u64) -> Vec<PageId> {
 }
 
 /// Looks up until told to stop; how often.
-fn look_up(cache: &dyn PageCache, keys: &[PageId], waiter: &mut Waiter, stop: &AtomicBool) -> u64 {
+fn look_up(
+    cache: &dyn PageCache,
+    keys: &[PageId],
+    locks: &mut AnyLockContext,
+    stop: &AtomicBool,
+) -> u64 {
     let (mut sum, mut done) = (0_u64, 0);
     while !stop.load(Ordering::Relaxed) {
         for step in done..done + BATCH {
-            let Some(pinned) = cache.pin(keys[step % keys.len()], waiter) else { continue };
+            let Some(pinned) = cache.pin(keys[step % keys.len()], locks) else { continue };
             // SAFETY: the page is pinned and holds one word at least; nobody writes.
             sum = sum.wrapping_add(unsafe { pinned.frame().cast::<u64>().read() });
-            cache.unpin(pinned, waiter);
+            // SAFETY: it was pinned here, and is not read any more.
+            unsafe { cache.unpin(pinned, locks) };
         }
         done += BATCH;
     }
@@ -81,9 +87,9 @@ fn millions_per_s(
     std::thread::scope(|scope| {
         let work = |keys| {
             move || {
-                let mut waiter = Waiter::new(waiting);
+                let mut locks = AnyLockContext::new(waiting);
                 start.wait();
-                look_up(cache, keys, &mut waiter, stop)
+                look_up(cache, keys, &mut locks, stop)
             }
         };
         let threads: Vec<_> = keys.iter().map(|keys| scope.spawn(work(keys))).collect();
@@ -113,7 +119,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let memory = arena.carve(PAGES * PAGE_BYTES, 4096).ok_or("the arena is too small")?;
     let mut contestants = Vec::new();
     for kind in DataCacheKind::ALL {
-        let cache = filled(kind, shape, &arena, memory, &mut Waiter::new(waiting))?;
+        let cache = filled(kind, shape, &arena, memory, &mut AnyLockContext::new(waiting))?;
         contestants.push((kind.name(), cache));
     }
     let mut output = std::io::stdout().lock();
@@ -144,14 +150,16 @@ fn filled(
     shape: Shape,
     arena: &Arena,
     memory: NonNull<u8>,
-    waiter: &mut Waiter,
+    locks: &mut AnyLockContext,
 ) -> Result<Box<dyn PageCache>, Box<dyn Error>> {
     let cache = build(kind, LOCK, shape, arena)?;
     for page in 0..PAGES {
-        // SAFETY: the memory has room for every page.
-        let frame = unsafe { memory.add(page * PAGE_BYTES) };
-        let pinned = cache.install(page as PageId, frame, waiter);
-        cache.unpin(pinned, waiter);
+        // SAFETY: the memory has room for every page, stays, and each page is installed once.
+        unsafe {
+            let frame = memory.add(page * PAGE_BYTES);
+            let pinned = cache.install(page as PageId, frame, locks);
+            cache.unpin(pinned, locks);
+        }
     }
     Ok(cache)
 }

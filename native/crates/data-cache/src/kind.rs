@@ -4,8 +4,8 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
-use assay_primitives::{Address, Arena, Called, LockKind, RawLock, Waiter};
+use assay_primitives::locks::ElidedLock;
+use assay_primitives::{Address, AnyLockContext, Arena, Called, LockKind, RawLock, with_lock};
 
 use crate::{
     CacheError, DataCache, HyperClock, LookUp, Moves, OneLock, Optimistic, PageId, Partitioned,
@@ -67,18 +67,37 @@ impl From<LockKind> for CacheLock {
 
 /// A data cache of any kind, for callers that choose it at run time. The methods are those of
 /// [`DataCache`]; each costs an indirect call more.
-pub trait PageCache: Send + Sync {
+///
+/// # Safety
+/// As [`DataCache`].
+pub unsafe trait PageCache: Send + Sync {
     /// Finds a page and pins it, through the function at [`PageCache::look_up_address`].
-    fn pin(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned>;
+    fn pin(&self, page: PageId, locks: &mut AnyLockContext) -> Option<Pinned>;
 
     /// Gives a pinned page back.
-    fn unpin(&self, pinned: Pinned, waiter: &mut Waiter);
+    ///
+    /// # Safety
+    /// See [`DataCache::release`].
+    unsafe fn unpin(&self, pinned: Pinned, locks: &mut AnyLockContext);
 
     /// See [`DataCache::install`].
-    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned;
+    ///
+    /// # Safety
+    /// See there.
+    unsafe fn install(
+        &self,
+        page: PageId,
+        frame: NonNull<u8>,
+        locks: &mut AnyLockContext,
+    ) -> Pinned;
 
     /// See [`DataCache::evict`].
-    fn evict(&self, toward: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim>;
+    fn evict(
+        &self,
+        toward: PageId,
+        moves: &dyn Moves,
+        locks: &mut AnyLockContext,
+    ) -> Option<Victim>;
 
     /// The run-time address of the look-up that `pin` calls, for the witness.
     fn look_up_address(&self) -> Address;
@@ -95,27 +114,40 @@ pub trait PageCache: Send + Sync {
 
 struct Facade<L, D> {
     cache: D,
-    look_up: Called<LookUp<D>>,
+    look_up: Called<LookUp<L, D>>,
     kind: DataCacheKind,
     shape: Shape,
     lock: PhantomData<fn() -> L>,
 }
 
-impl<L: RawLock, D: DataCache<L>> PageCache for Facade<L, D> {
-    fn pin(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned> {
-        (self.look_up.function())(&self.cache, page, waiter)
+// SAFETY: what the cache behind it does.
+unsafe impl<L: RawLock, D: DataCache<L>> PageCache for Facade<L, D> {
+    fn pin(&self, page: PageId, locks: &mut AnyLockContext) -> Option<Pinned> {
+        (self.look_up.function())(&self.cache, page, locks.of())
     }
 
-    fn unpin(&self, pinned: Pinned, waiter: &mut Waiter) {
-        self.cache.release(pinned, waiter);
+    unsafe fn unpin(&self, pinned: Pinned, locks: &mut AnyLockContext) {
+        // SAFETY: the caller's promise.
+        unsafe { self.cache.release(pinned, locks.of()) }
     }
 
-    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned {
-        self.cache.install(page, frame, waiter)
+    unsafe fn install(
+        &self,
+        page: PageId,
+        frame: NonNull<u8>,
+        locks: &mut AnyLockContext,
+    ) -> Pinned {
+        // SAFETY: the caller's promise.
+        unsafe { self.cache.install(page, frame, locks.of()) }
     }
 
-    fn evict(&self, toward: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim> {
-        self.cache.evict(toward, moves, waiter)
+    fn evict(
+        &self,
+        toward: PageId,
+        moves: &dyn Moves,
+        locks: &mut AnyLockContext,
+    ) -> Option<Victim> {
+        self.cache.evict(toward, moves, locks.of())
     }
 
     fn look_up_address(&self) -> Address {
@@ -144,8 +176,7 @@ struct Maker {
     make: fn(DataCacheKind, Shape, &Arena) -> Built,
 }
 
-/// An empty data cache. Locks, where the kind has them, are `lock`s in the arena, which outlives
-/// the cache.
+/// An empty data cache. Locks, where the kind has them, are `lock`s in the arena.
 pub fn build(
     kind: DataCacheKind,
     lock: impl Into<CacheLock>,
@@ -161,16 +192,13 @@ pub fn arena_bytes(kind: DataCacheKind, lock: impl Into<CacheLock>, shape: Shape
 }
 
 fn maker(kind: DataCacheKind, lock: CacheLock) -> Maker {
-    match lock.kind {
-        _ if lock.is_elided => with_lock::<ElidedLock>(kind),
-        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => with_lock::<WordLock>(kind),
-        LockKind::Ticket => with_lock::<TicketLock>(kind),
-        LockKind::Mcs => with_lock::<McsLock>(kind),
-        LockKind::Futex => with_lock::<FutexLock>(kind),
+    if lock.is_elided {
+        return maker_with::<ElidedLock>(kind);
     }
+    with_lock!(lock.kind, L => maker_with::<L>(kind))
 }
 
-fn with_lock<L: RawLock>(kind: DataCacheKind) -> Maker {
+fn maker_with<L: RawLock>(kind: DataCacheKind) -> Maker {
     match kind {
         DataCacheKind::OneLock => of::<L, OneLock<L>>(),
         DataCacheKind::Partitioned => of::<L, Partitioned<L>>(),

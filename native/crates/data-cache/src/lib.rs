@@ -32,13 +32,14 @@ mod lru;
 pub mod one_lock;
 pub mod optimistic;
 pub mod partitioned;
+mod pinned;
 pub mod pool;
 pub mod rows;
 pub mod sync;
 
 use core::ptr::NonNull;
 
-use assay_primitives::{Arena, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, RawLock};
 
 pub use backing::{Backing, FileBacking};
 pub use error::CacheError;
@@ -47,6 +48,7 @@ pub use kind::{CacheLock, DataCacheKind, PageCache, build};
 pub use one_lock::OneLock;
 pub use optimistic::Optimistic;
 pub use partitioned::Partitioned;
+pub use pinned::Pinned;
 pub use pool::{Pool, PoolCaller, PoolCounts, PoolShape};
 pub use rows::{PagedRows, PinSet, TableShape};
 
@@ -55,39 +57,6 @@ pub type PageId = u32;
 
 /// No page has this number or a higher one.
 pub const PAGE_LIMIT: PageId = u32::MAX;
-
-/// A page that was found and stays in its frame until it is given back with `release`.
-///
-/// It belongs to the cache that gave it. Dropping it without a release pins the page for ever.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "a pinned page must be released"]
-pub struct Pinned {
-    frame: NonNull<u8>,
-    page: PageId,
-    place: u32,
-}
-
-// SAFETY: a pin is a number and an address; it belongs to no thread.
-unsafe impl Send for Pinned {}
-
-impl Pinned {
-    /// The memory of the page.
-    #[inline(always)]
-    pub fn frame(&self) -> NonNull<u8> {
-        self.frame
-    }
-
-    /// The number of the page.
-    #[inline(always)]
-    pub fn page(&self) -> PageId {
-        self.page
-    }
-
-    /// Where the cache keeps it: a slot or list entry, for tests of the order of eviction.
-    pub fn place(&self) -> u32 {
-        self.place
-    }
-}
 
 /// A page that was taken out of a cache: nobody finds it any more, and its frame is the caller's.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,7 +68,7 @@ pub struct Victim {
 }
 
 /// Finds a page and pins it; `None` if the cache does not have it.
-pub type LookUp<D> = fn(&D, PageId, &mut Waiter) -> Option<Pinned>;
+pub type LookUp<L, D> = fn(&D, PageId, &mut LockContext<L>) -> Option<Pinned>;
 
 /// Sizes of a data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +92,11 @@ impl Shape {
 
 /// Who keeps account of pages on their way between a frame and the backing store. A page is moved
 /// by one thread at a time, and a page that moves is not evicted.
-pub trait Moves {
+///
+/// # Safety
+/// After `begin` has said true it says false about that page until `end`; or else no two threads ever
+/// evict and install the same page at once.
+pub unsafe trait Moves {
     /// Declares that the caller moves a page; false if somebody does already. Never waits: it is
     /// called with locks held.
     fn begin(&self, page: PageId) -> bool;
@@ -134,9 +107,18 @@ pub trait Moves {
 
 /// For callers whose threads never evict and install the same page at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Unwatched;
+pub struct Unwatched(());
 
-impl Moves for Unwatched {
+impl Unwatched {
+    /// # Safety
+    /// No two threads ever evict and install the same page of a cache that is given this value.
+    pub const unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+// SAFETY: who made the value has promised it.
+unsafe impl Moves for Unwatched {
     fn begin(&self, _: PageId) -> bool {
         true
     }
@@ -144,9 +126,13 @@ impl Moves for Unwatched {
     fn end(&self, _: PageId) {}
 }
 
-/// A cache of pages that many threads use at once. `waiter` is the calling thread's own, for
-/// locks of the kind `L`; kinds without locks do not use it.
-pub trait DataCache<L: RawLock>: Sized + Send + Sync {
+/// A cache of pages that many threads use at once. `locks` is the calling thread's own; kinds without
+/// locks do not use it.
+///
+/// # Safety
+/// A look-up gives the frame that its page was installed with last. While a page is pinned, it is not
+/// evicted. A victim is given once.
+pub unsafe trait DataCache<L: RawLock>: Sized + Send + Sync {
     /// The memory that the cache takes from the arena.
     fn arena_bytes(shape: Shape) -> usize;
 
@@ -155,20 +141,37 @@ pub trait DataCache<L: RawLock>: Sized + Send + Sync {
 
     /// The function that finds a page and pins it. It never misses a page that was installed
     /// before (in happens-before order) and not evicted.
-    fn look_up_function() -> LookUp<Self>;
+    fn look_up_function() -> LookUp<L, Self>;
 
-    /// Puts a page into the cache, pinned. Its memory is complete; the page is not in the cache,
-    /// nobody else installs it, and at most `Shape::frames` pages are there at once.
-    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned;
+    /// Puts a page into the cache, pinned.
+    ///
+    /// # Safety
+    /// `frame` is the complete page, as whoever pins pages of this cache expects it, and stays until the
+    /// page is evicted. The page is not in the cache, nobody else installs it, and at most
+    /// `Shape::frames` pages are there at once.
+    unsafe fn install(
+        &self,
+        page: PageId,
+        frame: NonNull<u8>,
+        locks: &mut LockContext<L>,
+    ) -> Pinned;
 
     /// Gives a pinned page back.
-    fn release(&self, pinned: Pinned, waiter: &mut Waiter);
+    ///
+    /// # Safety
+    /// The pin is of this cache, and nothing uses the frame by right of it any more.
+    unsafe fn release(&self, pinned: Pinned, locks: &mut LockContext<L>);
 
     /// Takes an unpinned page out, by the order of the kind; `None` if all are pinned or moving
     /// (or the kind never evicts). `moves.begin` is called while the victim can still be found,
     /// so that whoever misses it afterwards sees that it moves; the caller calls `moves.end`.
     /// `toward` is the page that needs a frame: a partitioned cache looks beside it first.
-    fn evict(&self, toward: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim>;
+    fn evict(
+        &self,
+        toward: PageId,
+        moves: &dyn Moves,
+        locks: &mut LockContext<L>,
+    ) -> Option<Victim>;
 
     /// Partitions really made; 0 where there is no lock.
     fn partitions(&self) -> usize;

@@ -51,7 +51,8 @@ impl Lru {
             let frame = &mut self.frames[at as usize];
             if frame.page == page {
                 frame.pins += 1;
-                let pinned = Pinned { frame: frame.memory, page, place: at };
+                // SAFETY: the pin is counted.
+                let pinned = unsafe { Pinned::new(frame.memory, page, at) };
                 self.make_newest(at);
                 return Some(pinned);
             }
@@ -63,8 +64,11 @@ impl Lru {
     /// Takes a pin back. The order of use stays.
     #[inline(always)]
     pub fn release(&mut self, pinned: Pinned) {
-        let frame = &mut self.frames[pinned.place as usize];
-        debug_assert!(frame.page == pinned.page && frame.pins > 0, "released where it was pinned");
+        let frame = &mut self.frames[pinned.place() as usize];
+        debug_assert!(
+            frame.page == pinned.page() && frame.pins > 0,
+            "released where it was pinned"
+        );
         frame.pins -= 1;
     }
 
@@ -86,7 +90,8 @@ impl Lru {
         };
         self.buckets[bucket] = at;
         self.link_newest(at);
-        Pinned { frame: memory, page, place: at }
+        // SAFETY: as above; the first pin is in `frame`.
+        unsafe { Pinned::new(memory, page, at) }
     }
 
     /// Takes the least recently used page out that is not pinned and does not move.

@@ -3,7 +3,7 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
-use assay_primitives::{Arena, LockTable, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, LockTable, RawLock};
 
 use crate::lru::Lru;
 use crate::{CacheError, DataCache, LookUp, Moves, PageId, Pinned, Shape, Victim, check_shape};
@@ -25,18 +25,21 @@ unsafe impl<L: RawLock> Send for OneLock<L> {}
 impl<L: RawLock> OneLock<L> {
     /// Finds a page, moving it to the front of the list and pinning it, under the one lock.
     #[inline(never)]
-    pub fn locked_look_up(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned> {
-        self.with_pages(waiter, |pages| pages.touch(page))
+    pub fn locked_look_up(&self, page: PageId, locks: &mut LockContext<L>) -> Option<Pinned> {
+        self.with_pages(locks, |pages| pages.touch(page))
     }
 
     #[inline(always)]
-    fn with_pages<T>(&self, waiter: &mut Waiter, body: impl FnOnce(&mut Lru) -> T) -> T {
+    fn with_pages<T>(&self, locks: &mut LockContext<L>, body: impl FnOnce(&mut Lru) -> T) -> T {
+        // SAFETY: `new` made one lock.
+        let lock = unsafe { self.lock.lock_unchecked(0) };
         // SAFETY: the lock is held while the reference lives.
-        waiter.with(self.lock.lock(0), || body(unsafe { &mut *self.pages.0.get() }))
+        locks.with(lock, || body(unsafe { &mut *self.pages.0.get() }))
     }
 }
 
-impl<L: RawLock> DataCache<L> for OneLock<L> {
+// SAFETY: all is done to an `Lru` under its lock; it finds what was added last and evicts no pinned page.
+unsafe impl<L: RawLock> DataCache<L> for OneLock<L> {
     fn arena_bytes(shape: Shape) -> usize {
         LockTable::<L>::bytes(1, shape.padding.max(128))
     }
@@ -48,21 +51,26 @@ impl<L: RawLock> DataCache<L> for OneLock<L> {
         Ok(Self { lock, pages: Padded(UnsafeCell::new(Lru::new(shape.frames))) })
     }
 
-    fn look_up_function() -> LookUp<Self> {
+    fn look_up_function() -> LookUp<L, Self> {
         Self::locked_look_up
     }
 
-    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned {
-        self.with_pages(waiter, |pages| pages.add(page, frame))
+    unsafe fn install(
+        &self,
+        page: PageId,
+        frame: NonNull<u8>,
+        locks: &mut LockContext<L>,
+    ) -> Pinned {
+        self.with_pages(locks, |pages| pages.add(page, frame))
     }
 
     #[inline]
-    fn release(&self, pinned: Pinned, waiter: &mut Waiter) {
-        self.with_pages(waiter, |pages| pages.release(pinned));
+    unsafe fn release(&self, pinned: Pinned, locks: &mut LockContext<L>) {
+        self.with_pages(locks, |pages| pages.release(pinned));
     }
 
-    fn evict(&self, _: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim> {
-        self.with_pages(waiter, |pages| pages.evict(moves))
+    fn evict(&self, _: PageId, moves: &dyn Moves, locks: &mut LockContext<L>) -> Option<Victim> {
+        self.with_pages(locks, |pages| pages.evict(moves))
     }
 
     fn partitions(&self) -> usize {

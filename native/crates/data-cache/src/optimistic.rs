@@ -16,7 +16,7 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use assay_primitives::{Arena, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, RawLock};
 
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::{
@@ -70,7 +70,8 @@ impl Table {
                 let place = slot as u32;
                 // The slot's release came after the frame's store, so the pointer is there.
                 let frame = self.frames[place as usize].load(Ordering::Relaxed);
-                return NonNull::new(frame).map(|frame| Pinned { frame, page, place });
+                // SAFETY: every page stays in its frame for ever.
+                return NonNull::new(frame).map(|it| unsafe { Pinned::new(it, page, place) });
             }
             if slot == EMPTY {
                 return None;
@@ -89,19 +90,21 @@ impl Table {
         while self.slots[at].compare_exchange(EMPTY, content, release, relaxed).is_err() {
             at = (at + 1) & (self.slots.len() - 1);
         }
-        Pinned { frame, page, place }
+        // SAFETY: as in `find`.
+        unsafe { Pinned::new(frame, page, place) }
     }
 }
 
 impl<L: RawLock> Optimistic<L> {
     /// Finds a page by probing; writes nothing.
     #[inline(never)]
-    pub fn optimistic_look_up(&self, page: PageId, _: &mut Waiter) -> Option<Pinned> {
+    pub fn optimistic_look_up(&self, page: PageId, _: &mut LockContext<L>) -> Option<Pinned> {
         self.table.find(page)
     }
 }
 
-impl<L: RawLock> DataCache<L> for Optimistic<L> {
+// SAFETY: a slot is written once, and nothing is ever evicted.
+unsafe impl<L: RawLock> DataCache<L> for Optimistic<L> {
     fn arena_bytes(_: Shape) -> usize {
         0
     }
@@ -120,18 +123,18 @@ impl<L: RawLock> DataCache<L> for Optimistic<L> {
         Ok(Self { table: Table::new(shape.pages), locks_elsewhere: PhantomData })
     }
 
-    fn look_up_function() -> LookUp<Self> {
+    fn look_up_function() -> LookUp<L, Self> {
         Self::optimistic_look_up
     }
 
-    fn install(&self, page: PageId, frame: NonNull<u8>, _: &mut Waiter) -> Pinned {
+    unsafe fn install(&self, page: PageId, frame: NonNull<u8>, _: &mut LockContext<L>) -> Pinned {
         self.table.add(page, frame)
     }
 
     #[inline(always)]
-    fn release(&self, _: Pinned, _: &mut Waiter) {}
+    unsafe fn release(&self, _: Pinned, _: &mut LockContext<L>) {}
 
-    fn evict(&self, _: PageId, _: &dyn Moves, _: &mut Waiter) -> Option<Victim> {
+    fn evict(&self, _: PageId, _: &dyn Moves, _: &mut LockContext<L>) -> Option<Victim> {
         None
     }
 

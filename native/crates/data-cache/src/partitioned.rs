@@ -8,7 +8,7 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
-use assay_primitives::{Arena, LockTable, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, LockTable, RawLock};
 
 use crate::lru::Lru;
 use crate::{
@@ -33,8 +33,8 @@ impl<L: RawLock> Partitioned<L> {
     /// Finds a page, moving it to the front of its partition's list and pinning it, under that
     /// partition's lock.
     #[inline(never)]
-    pub fn partition_look_up(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned> {
-        self.with_partition(self.home(page), waiter, |pages| pages.touch(page))
+    pub fn partition_look_up(&self, page: PageId, locks: &mut LockContext<L>) -> Option<Pinned> {
+        self.with_partition(self.home(page), locks, |pages| pages.touch(page))
     }
 
     #[inline(always)]
@@ -47,16 +47,19 @@ impl<L: RawLock> Partitioned<L> {
     fn with_partition<T>(
         &self,
         partition: usize,
-        waiter: &mut Waiter,
+        locks: &mut LockContext<L>,
         body: impl FnOnce(&mut Lru) -> T,
     ) -> T {
         let pages = self.partitions[partition].0.get();
+        // SAFETY: there are as many locks as partitions, and this is one.
+        let lock = unsafe { self.locks.lock_unchecked(partition) };
         // SAFETY: the partition's lock is held while the reference lives.
-        waiter.with(self.locks.lock(partition), || body(unsafe { &mut *pages }))
+        locks.with(lock, || body(unsafe { &mut *pages }))
     }
 }
 
-impl<L: RawLock> DataCache<L> for Partitioned<L> {
+// SAFETY: all is done to an `Lru` under its lock; it finds what was added last and evicts no pinned page.
+unsafe impl<L: RawLock> DataCache<L> for Partitioned<L> {
     fn arena_bytes(shape: Shape) -> usize {
         LockTable::<L>::bytes(shape.partitions, shape.padding)
     }
@@ -75,26 +78,36 @@ impl<L: RawLock> DataCache<L> for Partitioned<L> {
         Ok(Self { locks, partitions: (0..shape.partitions).map(|_| partition()).collect() })
     }
 
-    fn look_up_function() -> LookUp<Self> {
+    fn look_up_function() -> LookUp<L, Self> {
         Self::partition_look_up
     }
 
-    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned {
-        self.with_partition(self.home(page), waiter, |pages| pages.add(page, frame))
+    unsafe fn install(
+        &self,
+        page: PageId,
+        frame: NonNull<u8>,
+        locks: &mut LockContext<L>,
+    ) -> Pinned {
+        self.with_partition(self.home(page), locks, |pages| pages.add(page, frame))
     }
 
     #[inline]
-    fn release(&self, pinned: Pinned, waiter: &mut Waiter) {
-        let home = self.home(pinned.page);
-        self.with_partition(home, waiter, |pages| pages.release(pinned));
+    unsafe fn release(&self, pinned: Pinned, locks: &mut LockContext<L>) {
+        let home = self.home(pinned.page());
+        self.with_partition(home, locks, |pages| pages.release(pinned));
     }
 
-    fn evict(&self, toward: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim> {
+    fn evict(
+        &self,
+        toward: PageId,
+        moves: &dyn Moves,
+        locks: &mut LockContext<L>,
+    ) -> Option<Victim> {
         let (home, count) = (self.home(toward), self.partitions.len());
         let in_turn = (0..count).map(|step| (home + step) & (count - 1));
-        in_turn.into_iter().find_map(|partition| {
-            self.with_partition(partition, waiter, |pages| pages.evict(moves))
-        })
+        in_turn
+            .into_iter()
+            .find_map(|partition| self.with_partition(partition, locks, |pages| pages.evict(moves)))
     }
 
     fn partitions(&self) -> usize {

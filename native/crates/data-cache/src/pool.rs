@@ -18,7 +18,7 @@ use core::ptr::NonNull;
 use std::sync::Mutex;
 
 use assay_primitives::locks::ElisionCounts;
-use assay_primitives::{Address, Arena, Called, Contention, RawLock, Waiter};
+use assay_primitives::{Address, Arena, Called, Contention, LockContext, RawLock};
 
 use crate::sync::{AtomicU8, AtomicU64, Ordering, give_way};
 use crate::{Backing, CacheError, DataCache, LookUp, Moves, PageId, Pinned, Shape, Victim};
@@ -78,15 +78,15 @@ impl PoolCounts {
 
 /// One thread's door to a pool: how it waits for locks, and what it met.
 #[derive(Debug)]
-pub struct PoolCaller {
-    waiter: Waiter,
+pub struct PoolCaller<L> {
+    locks: LockContext<L>,
     counts: PoolCounts,
 }
 
-impl PoolCaller {
-    /// A caller that has met nothing yet. The waiter is for locks of the pool's kind.
-    pub fn new(waiter: Waiter) -> Self {
-        Self { waiter, counts: PoolCounts::default() }
+impl<L: RawLock> PoolCaller<L> {
+    /// A caller that has met nothing yet.
+    pub fn new(locks: LockContext<L>) -> Self {
+        Self { locks, counts: PoolCounts::default() }
     }
 
     /// What it has met at the pool.
@@ -96,12 +96,12 @@ impl PoolCaller {
 
     /// Elisions at the cache's locks.
     pub fn elision(&self) -> ElisionCounts {
-        self.waiter.elision()
+        self.locks.elision()
     }
 
     /// What it has met at the cache's locks.
     pub fn contention(&self) -> Contention {
-        self.waiter.counts()
+        self.locks.counts()
     }
 }
 
@@ -119,7 +119,8 @@ impl Movements {
     }
 }
 
-impl Moves for Movements {
+// SAFETY: one compare-and-swap begins a move, and only `end` makes another possible.
+unsafe impl Moves for Movements {
     fn begin(&self, page: PageId) -> bool {
         self.change(page, AT_REST).is_ok()
     }
@@ -132,17 +133,18 @@ impl Moves for Movements {
 /// Pages of one size, in frames of an arena and a backing store.
 pub struct Pool<L, D> {
     cache: D,
-    look_up: Called<LookUp<D>>,
+    look_up: Called<LookUp<L, D>>,
     movements: Movements,
     changed: Box<[AtomicU8]>,
     frames: NonNull<u8>,
+    /// What `frames` points into.
+    _arena: Arena,
     frame_count: usize,
     frames_used: AtomicU64,
     /// Frames whose page could not be read.
     spare: Mutex<Vec<SpareFrame>>,
     page_bytes: usize,
     backing: Option<Box<dyn Backing>>,
-    locks: core::marker::PhantomData<fn() -> L>,
 }
 
 struct SpareFrame(NonNull<u8>);
@@ -161,8 +163,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
         shape.cache.frames * shape.page_bytes + FRAME_ALIGNMENT + D::arena_bytes(shape.cache)
     }
 
-    /// An empty pool in an arena that outlives it. Without a backing store there is a frame for
-    /// every page.
+    /// An empty pool in an arena. Without a backing store there is a frame for every page.
     pub fn new(
         arena: &Arena,
         shape: PoolShape,
@@ -183,19 +184,19 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
             movements: Movements(zeros(pages)),
             changed: zeros(pages),
             frames: frames.ok_or(CacheError::ArenaFull("the frames"))?,
+            _arena: arena.clone(),
             frame_count,
             frames_used: AtomicU64::new(0),
             spare: Mutex::new(Vec::new()),
             page_bytes: shape.page_bytes,
             backing,
-            locks: core::marker::PhantomData,
         })
     }
 
     /// The page, pinned, from the cache or from the backing store.
     #[inline(always)]
-    pub fn pin(&self, page: PageId, caller: &mut PoolCaller) -> Result<Pinned, CacheError> {
-        if let Some(pinned) = (self.look_up.function())(&self.cache, page, &mut caller.waiter) {
+    pub fn pin(&self, page: PageId, caller: &mut PoolCaller<L>) -> Result<Pinned, CacheError> {
+        if let Some(pinned) = (self.look_up.function())(&self.cache, page, &mut caller.locks) {
             caller.counts.hits += 1;
             return Ok(pinned);
         }
@@ -203,22 +204,26 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
     }
 
     /// Gives a pinned page back.
+    ///
+    /// # Safety
+    /// The pin is of this pool, and nothing uses the frame by right of it any more.
     #[inline(always)]
-    pub fn unpin(&self, pinned: Pinned, caller: &mut PoolCaller) {
-        self.cache.release(pinned, &mut caller.waiter);
+    pub unsafe fn unpin(&self, pinned: Pinned, caller: &mut PoolCaller<L>) {
+        // SAFETY: the caller's promise; all pins of a pool are of its cache.
+        unsafe { self.cache.release(pinned, &mut caller.locks) };
     }
 
     /// Declares that a pinned page was or will be written to before it is unpinned.
     #[inline(always)]
     pub fn mark_changed(&self, pinned: &Pinned) {
-        let changed = &self.changed[pinned.page as usize];
+        let changed = &self.changed[pinned.page() as usize];
         if changed.load(Ordering::Relaxed) == 0 {
             changed.store(1, Ordering::Relaxed);
         }
     }
 
     /// A new page of zeros, pinned and counted as changed.
-    pub fn create(&self, page: PageId, caller: &mut PoolCaller) -> Result<Pinned, CacheError> {
+    pub fn create(&self, page: PageId, caller: &mut PoolCaller<L>) -> Result<Pinned, CacheError> {
         self.movements.change(page, UNKNOWN).map_err(|_| {
             let is_known = (page as usize) < self.changed.len();
             if is_known { CacheError::Exists { page } } else { CacheError::Unknown { page } }
@@ -230,9 +235,12 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
                 return Err(error);
             }
         };
-        // SAFETY: the frame is a whole one, and this thread's until the page is installed.
-        unsafe { frame.write_bytes(0, self.page_bytes) };
-        let pinned = self.cache.install(page, frame, &mut caller.waiter);
+        // SAFETY: the frame is a whole one, and this thread's until the page is installed; the page is
+        // in no frame yet, and moves by this thread's hand only.
+        let pinned = unsafe {
+            frame.write_bytes(0, self.page_bytes);
+            self.cache.install(page, frame, &mut caller.locks)
+        };
         self.mark_changed(&pinned);
         self.movements.end(page);
         Ok(pinned)
@@ -255,10 +263,10 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
 
     #[cold]
     #[inline(never)]
-    fn fault(&self, page: PageId, caller: &mut PoolCaller) -> Result<Pinned, CacheError> {
+    fn fault(&self, page: PageId, caller: &mut PoolCaller<L>) -> Result<Pinned, CacheError> {
         caller.counts.misses += 1;
-        let look_up = |caller: &mut PoolCaller| {
-            (self.look_up.function())(&self.cache, page, &mut caller.waiter)
+        let look_up = |caller: &mut PoolCaller<L>| {
+            (self.look_up.function())(&self.cache, page, &mut caller.locks)
         };
         while let Err(state) = self.movements.change(page, AT_REST) {
             if state == UNKNOWN {
@@ -278,7 +286,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
     }
 
     /// Reads in a page that the calling thread has marked as moving.
-    fn read_in(&self, page: PageId, caller: &mut PoolCaller) -> Result<Pinned, CacheError> {
+    fn read_in(&self, page: PageId, caller: &mut PoolCaller<L>) -> Result<Pinned, CacheError> {
         let Some(backing) = &self.backing else { return Err(CacheError::Unknown { page }) };
         let frame = self.frame(page, caller)?;
         // SAFETY: the frame is a whole one, and this thread's until the page is installed.
@@ -287,11 +295,13 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
             self.lock_spare().push(SpareFrame(frame));
             return Err(error);
         }
-        Ok(self.cache.install(page, frame, &mut caller.waiter))
+        // SAFETY: the page was just read, and is in no other frame: a look-up has missed since this
+        // thread marked it as moving.
+        Ok(unsafe { self.cache.install(page, frame, &mut caller.locks) })
     }
 
     /// A frame that belongs to nobody.
-    fn frame(&self, page: PageId, caller: &mut PoolCaller) -> Result<NonNull<u8>, CacheError> {
+    fn frame(&self, page: PageId, caller: &mut PoolCaller<L>) -> Result<NonNull<u8>, CacheError> {
         if self.frames_used.load(Ordering::Relaxed) < self.frame_count as u64 {
             let number = self.frames_used.fetch_add(1, Ordering::Relaxed);
             if number < self.frame_count as u64 {
@@ -300,7 +310,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
             }
         }
         for _ in 0..SEARCHES_MAX {
-            let victim = self.cache.evict(page, &self.movements, &mut caller.waiter);
+            let victim = self.cache.evict(page, &self.movements, &mut caller.locks);
             if let Some(victim) = victim {
                 return self.empty(victim, caller);
             }
@@ -314,7 +324,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
 
     /// Writes a victim out if need be; its frame is free then. If that fails, the page goes back
     /// into the cache: the frame holds its only copy.
-    fn empty(&self, victim: Victim, caller: &mut PoolCaller) -> Result<NonNull<u8>, CacheError> {
+    fn empty(&self, victim: Victim, caller: &mut PoolCaller<L>) -> Result<NonNull<u8>, CacheError> {
         let Victim { page, frame } = victim;
         let changed = &self.changed[page as usize];
         caller.counts.evictions += 1;
@@ -323,8 +333,11 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
             let bytes = unsafe { core::slice::from_raw_parts(frame.as_ptr(), self.page_bytes) };
             let written = self.backing.as_deref().map_or(Ok(()), |to| to.write(page, bytes));
             if let Err(error) = written {
-                let pinned = self.cache.install(page, frame, &mut caller.waiter);
-                self.cache.release(pinned, &mut caller.waiter);
+                // SAFETY: the victim goes back where it was, before its move ends.
+                unsafe {
+                    let pinned = self.cache.install(page, frame, &mut caller.locks);
+                    self.cache.release(pinned, &mut caller.locks);
+                }
                 self.movements.end(page);
                 return Err(error);
             }

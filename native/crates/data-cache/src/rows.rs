@@ -17,14 +17,15 @@
 //! point at rows. Such a page cannot be written out and read back elsewhere. A look-up costs what
 //! it costs in a cache that evicts, and nothing is ever missed.
 //!
-//! Every `locate` goes through the cache and holds a pin of its own until
+//! Every [`PinSet::locate`] goes through the cache and holds a pin of its own until
 //! [`PinSet::release_all`], also for a page that the set has pinned before: the look-up is what is
 //! measured, and a search of the set would replace it.
 
 use core::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use assay_primitives::{Arena, Waiter};
+use assay_primitives::locks::Waiting;
+use assay_primitives::{AnyLockContext, Arena};
 
 use crate::sync::{AtomicU64, Ordering};
 use crate::{CacheError, CacheLock, DataCacheKind, PageCache, PageId, Pinned, Shape};
@@ -39,6 +40,8 @@ const CACHE_SHIFT: u32 = PageId::BITS - CACHE_BITS;
 const SLOTS_OFFSET: usize = 4;
 const HEADER_BYTES: usize = 16;
 const PAGE_ALIGNMENT: usize = 4096;
+/// The most pages that one cache's part of the numbers can name.
+const PAGES_MAX: usize = (1 << CACHE_SHIFT) - 1;
 
 /// A table of rows of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +119,8 @@ impl NamedCache {
         Shape::resident(pages.max(1), self.partitions, self.padding)
     }
 
-    /// Builds the caches for the tables, in order.
-    pub fn build_all(
+    /// Empty caches for the tables, in order.
+    fn build_all(
         caches: &[NamedCache],
         tables: &[TableShape],
         lock: CacheLock,
@@ -134,6 +137,8 @@ impl NamedCache {
 pub struct PagedRows {
     tables: Vec<Table>,
     caches: Vec<Box<dyn PageCache>>,
+    /// Where all pages lie.
+    _arena: Arena,
 }
 
 struct Table {
@@ -152,14 +157,17 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 impl PagedRows {
-    /// Lays out all pages of all tables in the arena and installs them in their caches, each of
-    /// which was built for (at least) `pages_of` its tables. `waiters` has one waiter per cache,
-    /// for locks of its kind. The arena outlives the rows.
+    /// Lays out all pages of all tables in the arena and installs them in caches of their own, whose
+    /// locks are `lock`s, waited for by `waiting`.
+    ///
+    /// # Errors
+    /// When tables do not fit their caches or the arena, and when a kind cannot have its shape.
     pub fn new(
         tables: &[TableShape],
-        caches: Vec<Box<dyn PageCache>>,
+        caches: &[NamedCache],
+        lock: CacheLock,
+        waiting: Waiting,
         arena: &Arena,
-        waiters: &mut [Waiter],
     ) -> Result<Self, CacheError> {
         let mut next_pages = [0; CACHES_MAX];
         let mut laid = Vec::with_capacity(tables.len());
@@ -168,19 +176,25 @@ impl PagedRows {
             let next = &mut next_pages[shape.cache];
             let first = *next;
             *next += shape.pages();
-            let room = caches[shape.cache].shape().pages.min((1 << CACHE_SHIFT) - 1);
-            if *next > room {
-                let what = format!("its cache has room for {room} pages, not {next}");
+            if *next > PAGES_MAX {
+                let what = format!("its cache has room for {PAGES_MAX} pages, not {next}");
                 return Err(CacheError::Table { table: number, what });
             }
             let first = (shape.cache as PageId) << CACHE_SHIFT | first as PageId;
             laid.push(Table::new(*shape, first, arena)?);
         }
+        let caches = NamedCache::build_all(caches, tables, lock, arena)?;
         for table in &laid {
-            let cache = table.shape.cache;
-            table.install(&*caches[cache], &mut waiters[cache]);
+            table.install(&*caches[table.shape.cache], &mut AnyLockContext::new(waiting));
         }
-        Ok(Self { tables: laid, caches })
+        Ok(Self { tables: laid, caches, _arena: arena.clone() })
+    }
+
+    /// One thread's way to the rows, which waits for its caches' locks by `waiting`.
+    pub fn pins(self: &Arc<Self>, waiting: Waiting) -> PinSet {
+        let locks = self.caches.iter().map(|_| AnyLockContext::new(waiting)).collect();
+        let (pins, looked_up) = (Vec::new(), [0; CACHES_MAX]);
+        PinSet { rows: Arc::clone(self), locks, pins, looked_up }
     }
 
     /// A row that nobody else has: its reference and its memory, which is valid as long as the
@@ -202,25 +216,6 @@ impl PagedRows {
         Ok(())
     }
 
-    /// The memory of a row, through its cache, pinned until the set is released; `None` for a
-    /// reference that never was one. `waiters` has one waiter per cache.
-    #[inline]
-    pub fn locate(
-        &self,
-        reference: u64,
-        pins: &mut PinSet,
-        waiters: &mut [Waiter],
-    ) -> Option<NonNull<u8>> {
-        let (page, slot) = ((reference >> 16) as PageId, reference as u16);
-        let cache = (page >> CACHE_SHIFT) as usize;
-        let pinned = self.caches.get(cache)?.pin(page, waiters.get_mut(cache)?)?;
-        let memory = pinned.frame();
-        pins.looked_up[cache] += 1;
-        pins.pins.push(pinned);
-        // SAFETY: the page is a whole one of a table, whose header and directory never change.
-        unsafe { row_in(memory, slot) }
-    }
-
     /// The caches, in the order of their places, for witnesses and manifests.
     pub fn caches(&self) -> &[Box<dyn PageCache>] {
         &self.caches
@@ -240,14 +235,17 @@ impl Table {
         })
     }
 
-    fn install(&self, cache: &dyn PageCache, waiter: &mut Waiter) {
+    fn install(&self, cache: &dyn PageCache, locks: &mut AnyLockContext) {
         for number in 0..self.shape.pages() {
             let page = self.first + number as PageId;
             let memory = self.page(number);
-            // SAFETY: the page is this table's alone until it is installed.
-            unsafe { self.format(memory, page) };
-            let pinned = cache.install(page, memory, waiter);
-            cache.unpin(pinned, waiter);
+            // SAFETY: the page is this table's alone until it is installed, once, in a cache that has
+            // room for all of its tables; its memory stays.
+            unsafe {
+                self.format(memory, page);
+                let pinned = cache.install(page, memory, locks);
+                cache.unpin(pinned, locks);
+            }
         }
     }
 
@@ -331,30 +329,54 @@ unsafe fn row_in(memory: NonNull<u8>, slot: u16) -> Option<NonNull<u8>> {
     }
 }
 
-/// The pins of one transaction and the look-ups of its thread.
-#[derive(Debug, Default)]
+/// One thread's way to the rows: the pins of its transaction, what it met at the caches' locks, and its
+/// look-ups.
 pub struct PinSet {
+    rows: Arc<PagedRows>,
+    /// By cache.
+    locks: Box<[AnyLockContext]>,
     pins: Vec<Pinned>,
     looked_up: [u64; CACHES_MAX],
 }
 
 impl PinSet {
-    /// A set without pins.
-    pub fn new() -> Self {
-        Self::default()
+    /// The memory of a row, through its cache, pinned until the set is released; `None` for a
+    /// reference that never was one.
+    #[inline]
+    pub fn locate(&mut self, reference: u64) -> Option<NonNull<u8>> {
+        let (page, slot) = ((reference >> 16) as PageId, reference as u16);
+        let cache = (page >> CACHE_SHIFT) as usize;
+        let pinned = self.rows.caches.get(cache)?.pin(page, self.locks.get_mut(cache)?)?;
+        let memory = pinned.frame();
+        self.looked_up[cache] += 1;
+        self.pins.push(pinned);
+        // SAFETY: `PagedRows::new` installed whole pages only, whose headers and directories never
+        // change.
+        unsafe { row_in(memory, slot) }
     }
 
-    /// Gives all pins back, the last one first. `waiters` has one waiter per cache.
-    pub fn release_all(&mut self, rows: &PagedRows, waiters: &mut [Waiter]) {
+    /// Gives all pins back, the last one first.
+    pub fn release_all(&mut self) {
         while let Some(pinned) = self.pins.pop() {
             let cache = (pinned.page() >> CACHE_SHIFT) as usize;
-            rows.caches[cache].unpin(pinned, &mut waiters[cache]);
+            // SAFETY: `locate` got the pin from this cache, and keeps no pointer.
+            unsafe { self.rows.caches[cache].unpin(pinned, &mut self.locks[cache]) };
         }
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &PagedRows {
+        &self.rows
     }
 
     /// Pins held now.
     pub fn held(&self) -> usize {
         self.pins.len()
+    }
+
+    /// What was met at each cache's locks.
+    pub fn locks(&self) -> &[AnyLockContext] {
+        &self.locks
     }
 
     /// Look-ups in each cache since the set was made; the rest of the array is zero.

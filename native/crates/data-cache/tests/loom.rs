@@ -212,7 +212,8 @@ rejected! {
 #[derive(Default)]
 struct Bytes([AtomicU8; 4]);
 
-impl Moves for Bytes {
+// SAFETY: as the pool's own.
+unsafe impl Moves for Bytes {
     fn begin(&self, page: PageId) -> bool {
         let state = &self.0[page as usize];
         state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()

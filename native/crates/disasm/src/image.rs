@@ -1,9 +1,13 @@
 //! An ELF file: its architecture, build id, functions and their bytes.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use object::read::elf::ElfFile64;
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{
+    Architecture, Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind,
+};
 
 use crate::DisasmError;
 
@@ -108,6 +112,32 @@ impl Parsed<'_> {
             .sections()
             .find_map(|section| section.data_range(function.address, function.bytes).ok().flatten())
     }
+}
+
+/// The GNU build id of a file, if the linker wrote one. Only headers and notes are read: a binary
+/// with its line tables has a hundred megabytes.
+///
+/// # Errors
+/// `Read` when the file cannot be opened, `Parse` when it is no ELF file of 64 bits.
+pub fn build_id(path: &Path) -> Result<Option<String>, DisasmError> {
+    let file =
+        File::open(path).map_err(|source| DisasmError::Read { path: path.to_owned(), source })?;
+    find_build_id(&ReadCache::new(file))
+        .map_err(|source| DisasmError::Parse { path: path.to_owned(), source })
+}
+
+fn find_build_id(data: &ReadCache<File>) -> Result<Option<String>, object::Error> {
+    let header = FileHeader64::<Endianness>::parse(data)?;
+    let endian = header.endian()?;
+    for segment in header.program_headers(endian, data)? {
+        let Some(mut notes) = segment.notes(endian, data)? else { continue };
+        while let Some(note) = notes.next()? {
+            if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+                return Ok(Some(hex(note.desc())));
+            }
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

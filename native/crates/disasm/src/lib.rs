@@ -21,4 +21,4 @@ mod x86_64;
 
 pub use census::{Census, Function};
 pub use error::DisasmError;
-pub use image::Image;
+pub use image::{Image, build_id};

@@ -8,7 +8,7 @@ use assay_data_cache::{
 };
 use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Arena, Clock, RawLock, Waiter};
+use assay_primitives::{Arena, Clock, LockContext, RawLock};
 use assay_workload::hash::fnv1a_64;
 use assay_workload::{KeySpace, Values, values};
 
@@ -84,7 +84,7 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
     /// A fresh page, known to the data cache and pinned.
     pub(crate) fn new_page(
         &self,
-        caller: &mut PoolCaller,
+        caller: &mut PoolCaller<L>,
     ) -> Result<(PageId, Pinned), EngineError> {
         let id = self.pages_used.fetch_add(1, Ordering::Relaxed);
         if id as usize >= self.page_count {
@@ -113,12 +113,14 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
 
     /// Copies the row of an index entry; false if there is none, or another key's, or its page
     /// cannot be read.
-    fn copy_row(&self, entry: Entry, caller: &mut PoolCaller, copy: &mut [u8]) -> bool {
+    fn copy_row(&self, entry: Entry, caller: &mut PoolCaller<L>, copy: &mut [u8]) -> bool {
         let Ok(pinned) = self.pool.pin(entry.row.page(), caller) else { return false };
         // SAFETY: the data cache holds whole pages only, no session runs, and the buffer has the
         // size of a row.
-        unsafe { Page::new(pinned.frame()).row::<L>(entry.row.slot()).copy_to(copy) };
-        self.pool.unpin(pinned, caller);
+        unsafe {
+            Page::new(pinned.frame()).row::<L>(entry.row.slot()).copy_to(copy);
+            self.pool.unpin(pinned, caller);
+        }
         self.layout.key_of(copy) == entry.key
     }
 }
@@ -182,8 +184,8 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> Engine for KeyValue<L, I, D> {
     }
 
     fn visit(&self, see: Visitor<'_>) {
-        let mut waiter = Waiter::new(self.waiting);
-        let mut caller = PoolCaller::new(Waiter::new(self.waiting));
+        let mut waiter = LockContext::new(self.waiting);
+        let mut caller = PoolCaller::new(LockContext::new(self.waiting));
         let mut copy = vec![0; self.layout.copied_bytes()];
         let mut entries = Vec::with_capacity(VISITED_AT_A_TIME);
         let mut next = Some(0);

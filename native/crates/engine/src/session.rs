@@ -3,7 +3,7 @@
 use core::hint::black_box;
 
 use assay_data_cache::{DataCache, Pinned, PoolCaller};
-use assay_primitives::{RawLock, Waiter};
+use assay_primitives::{LockContext, RawLock};
 use assay_workload::{Operation, OperationKind, Stream, Values};
 
 use crate::index::{Entry, Index};
@@ -14,9 +14,9 @@ use crate::{Completion, EngineError, Session, SessionCounts};
 /// A session of a `KeyValue` store.
 pub(crate) struct KeyValueSession<'a, L: RawLock, I: Index<L>, D: DataCache<L>> {
     store: &'a KeyValue<L, I, D>,
-    index_locks: Waiter,
-    cache: PoolCaller,
-    row_locks: Waiter,
+    index_locks: LockContext<L>,
+    cache: PoolCaller<L>,
+    row_locks: LockContext<L>,
     executed: u64,
     copy: Vec<u8>,
     found: Vec<Entry>,
@@ -32,7 +32,7 @@ struct OpenPage {
 
 impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> {
     pub(crate) fn new(store: &'a KeyValue<L, I, D>) -> Self {
-        let waiter = || Waiter::new(store.waiting);
+        let waiter = || LockContext::new(store.waiting);
         Self {
             store,
             index_locks: waiter(),
@@ -61,7 +61,8 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
         let copy = self.copy.as_mut_slice();
         // SAFETY: the row's lock is held, and the buffer has the size of a row.
         self.row_locks.with(row.lock(), || unsafe { row.copy_to(copy) });
-        self.store.pool.unpin(pinned, &mut self.cache);
+        // SAFETY: `pin` got it from this pool, and `row` is used no more.
+        unsafe { self.store.pool.unpin(pinned, &mut self.cache) };
         // The copy is the operation's result: it must happen although nobody here reads it.
         Ok(self.store.layout.key_of(black_box(copy)) == key)
     }
@@ -83,7 +84,8 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
             row.write_field(field, value, &self.store.layout);
         });
         self.store.pool.mark_changed(&pinned);
-        self.store.pool.unpin(pinned, &mut self.cache);
+        // SAFETY: as in `copy_record`.
+        unsafe { self.store.pool.unpin(pinned, &mut self.cache) };
         Ok(true)
     }
 
@@ -130,7 +132,8 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
 
     fn close(&mut self, open: Option<OpenPage>) {
         if let Some(open) = open {
-            self.store.pool.unpin(open.pinned, &mut self.cache);
+            // SAFETY: `new_page` got it from this pool; rows that were opened in it are written.
+            unsafe { self.store.pool.unpin(open.pinned, &mut self.cache) };
         }
     }
 

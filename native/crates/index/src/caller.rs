@@ -1,6 +1,6 @@
 //! One thread's side of its calls: how it waits for latches, and what it met.
 
-use assay_primitives::{Contention, Waiter};
+use assay_primitives::{AnyLockContext, Contention};
 
 use crate::sync;
 
@@ -23,21 +23,21 @@ pub struct CacheCounts {
 /// Kept by each thread, passed to each call. Counts are the thread's own and never shared.
 #[derive(Debug)]
 pub struct Caller {
-    pub(crate) waiter: Waiter,
+    pub(crate) latches: AnyLockContext,
     restarts: u64,
     pub(crate) cache: CacheCounts,
 }
 
 impl Caller {
-    /// A caller that has met nothing yet. The waiter is of the lock kind that the index was built
-    /// with; an index without latches does not use it.
-    pub fn new(waiter: Waiter) -> Self {
-        Self { waiter, restarts: 0, cache: CacheCounts::default() }
+    /// A caller that has met nothing yet. `latches` are of the lock kind that the index was built with;
+    /// an index without latches does not use them.
+    pub fn new(latches: AnyLockContext) -> Self {
+        Self { latches, restarts: 0, cache: CacheCounts::default() }
     }
 
     /// What it met at latches.
     pub fn contention(&self) -> Contention {
-        self.waiter.counts()
+        self.latches.counts()
     }
 
     /// How often an optimistic operation began again because of another thread.

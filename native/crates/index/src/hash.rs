@@ -206,7 +206,8 @@ impl HashIndex {
     }
 }
 
-impl Index for HashIndex {
+// SAFETY: a slot belongs to one key for ever, and its reference is one atomic word.
+unsafe impl Index for HashIndex {
     fn find_function() -> Find<Self> {
         Self::hash_find
     }

@@ -207,7 +207,9 @@ impl<I: Index> HashCached<I> {
     }
 }
 
-impl<I: Index> Index for HashCached<I> {
+// SAFETY: an entry is what the tree said, and a removal of the key takes it out before it returns (see the
+// module).
+unsafe impl<I: Index> Index for HashCached<I> {
     fn find_function() -> Find<Self> {
         Self::cached_find
     }

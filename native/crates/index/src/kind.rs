@@ -1,7 +1,6 @@
 //! The registry: which indexes there are, and the one place that names the types.
 
-use assay_primitives::locks::{FutexLock, McsLock, TicketLock, WordLock};
-use assay_primitives::{LockKind, PageMode, PrimitiveError, RawLock};
+use assay_primitives::{LockKind, PageMode, PrimitiveError, with_lock};
 
 use crate::{BuiltIndex, HashCached, HashIndex, IndexError, LatchedTree, OptimisticTree};
 
@@ -39,7 +38,7 @@ impl IndexKind {
 /// the other kinds do not use them.
 pub fn build(kind: IndexKind, lock: LockKind, capacity: usize) -> BuiltIndex {
     match kind {
-        IndexKind::Latched => latched(lock),
+        IndexKind::Latched => with_lock!(lock, L => BuiltIndex::new(LatchedTree::<L>::new())),
         IndexKind::Optimistic => BuiltIndex::new(OptimisticTree::new()),
         IndexKind::Hash => BuiltIndex::new(HashIndex::new(capacity)),
     }
@@ -68,31 +67,11 @@ pub fn build_cached(
     lock: LockKind,
     entries: usize,
 ) -> Result<BuiltIndex, IndexError> {
-    fn cached<L: RawLock>(entries: usize) -> BuiltIndex {
-        BuiltIndex::new(HashCached::new(LatchedTree::<L>::new(), entries))
-    }
-    Ok(match (kind, lock) {
-        (IndexKind::Hash, _) => return Err(IndexError::NeedsTree),
-        (IndexKind::Optimistic, _) => {
-            BuiltIndex::new(HashCached::new(OptimisticTree::new(), entries))
-        }
-        (IndexKind::Latched, LockKind::Tas | LockKind::Ttas | LockKind::Backoff) => {
-            cached::<WordLock>(entries)
-        }
-        (IndexKind::Latched, LockKind::Ticket) => cached::<TicketLock>(entries),
-        (IndexKind::Latched, LockKind::Mcs) => cached::<McsLock>(entries),
-        (IndexKind::Latched, LockKind::Futex) => cached::<FutexLock>(entries),
+    Ok(match kind {
+        IndexKind::Hash => return Err(IndexError::NeedsTree),
+        IndexKind::Optimistic => BuiltIndex::new(HashCached::new(OptimisticTree::new(), entries)),
+        IndexKind::Latched => with_lock!(lock, L => {
+            BuiltIndex::new(HashCached::new(LatchedTree::<L>::new(), entries))
+        }),
     })
-}
-
-fn latched(lock: LockKind) -> BuiltIndex {
-    fn tree<L: RawLock>() -> BuiltIndex {
-        BuiltIndex::new(LatchedTree::<L>::new())
-    }
-    match lock {
-        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => tree::<WordLock>(),
-        LockKind::Ticket => tree::<TicketLock>(),
-        LockKind::Mcs => tree::<McsLock>(),
-        LockKind::Futex => tree::<FutexLock>(),
-    }
 }

@@ -15,7 +15,7 @@
 
 use core::ops::RangeInclusive;
 
-use assay_primitives::{RawLock, Waiter};
+use assay_primitives::{LockContext, RawLock};
 
 use crate::arena::{NodeCounts, Nodes, ROOT};
 use crate::node::{self, Body};
@@ -47,9 +47,7 @@ pub struct Latch<L> {
 
 impl<L: RawLock> Default for Latch<L> {
     fn default() -> Self {
-        // SAFETY: a `RawLock` is eight bytes that are a free lock when all of them are zero.
-        let lock = unsafe { core::mem::zeroed() };
-        Self { lock, version: AtomicU64::new(0) }
+        Self { lock: L::default(), version: AtomicU64::new(0) }
     }
 }
 
@@ -105,10 +103,15 @@ impl<L: RawLock> LatchedTree<L> {
     ///
     /// # Safety
     /// `token` is fresh, and the result is dropped before `token` dies, not forgotten.
-    unsafe fn hold<'a>(&'a self, id: u64, waiter: &mut Waiter, token: &'a L::Token) -> Held<'a, L> {
+    unsafe fn hold<'a>(
+        &'a self,
+        id: u64,
+        latches: &mut LockContext<L>,
+        token: &'a L::Token,
+    ) -> Held<'a, L> {
         let node = self.nodes.get(id).expect("links name existing nodes");
         // SAFETY: the caller's promise; `Held` borrows the token until it releases the latch.
-        unsafe { waiter.take(&node.head.lock, token) };
+        unsafe { latches.take(&node.head.lock, token) };
         Held { id, node, token }
     }
 
@@ -119,17 +122,17 @@ impl<L: RawLock> LatchedTree<L> {
     unsafe fn leaf<'a>(
         &'a self,
         key: u64,
-        waiter: &mut Waiter,
+        latches: &mut LockContext<L>,
         tokens: &'a Tokens<L>,
     ) -> Held<'a, L> {
         // SAFETY: the caller's promise, here and below; each level has a token of its own.
-        let mut at = unsafe { self.hold(ROOT, waiter, &tokens[0]) };
+        let mut at = unsafe { self.hold(ROOT, latches, &tokens[0]) };
         for token in &tokens[1..] {
             if at.body().is_leaf() {
                 break;
             }
             // SAFETY: as above. The assignment releases the parent once the child is latched.
-            at = unsafe { self.hold(at.body().child(key), waiter, token) };
+            at = unsafe { self.hold(at.body().child(key), latches, token) };
         }
         debug_assert!(at.body().is_leaf());
         at
@@ -140,20 +143,20 @@ impl<L: RawLock> LatchedTree<L> {
         &self,
         key: u64,
         reference: u64,
-        waiter: &mut Waiter,
+        latches: &mut LockContext<L>,
         nodes: &mut NodeSet,
     ) -> Result<Option<bool>, IndexError> {
         let tokens = tokens::<L>();
         let mut parent: Option<Held<'_, L>> = None;
         // SAFETY: the tokens are fresh, used once each, and outlive what borrows them.
-        let mut at = unsafe { self.hold(ROOT, waiter, &tokens[0]) };
+        let mut at = unsafe { self.hold(ROOT, latches, &tokens[0]) };
         let mut level = 0;
         while !at.body().is_leaf() && !at.body().is_full() {
             level += 1;
             // A node with room keeps a split of its child from going further up.
             drop(parent.take());
             // SAFETY: as above.
-            let child = unsafe { self.hold(at.body().child(key), waiter, &tokens[level]) };
+            let child = unsafe { self.hold(at.body().child(key), latches, &tokens[level]) };
             parent = Some(core::mem::replace(&mut at, child));
         }
         if at.body().is_leaf() {
@@ -165,8 +168,8 @@ impl<L: RawLock> LatchedTree<L> {
             }
         }
         let change = match parent {
-            Some(parent) => self.split_child(&parent, &at, waiter)?,
-            None => self.split_root(&at, waiter)?,
+            Some(parent) => self.split_child(&parent, &at, latches)?,
+            None => self.split_root(&at, latches)?,
         };
         nodes.changed(change);
         Ok(None)
@@ -176,12 +179,12 @@ impl<L: RawLock> LatchedTree<L> {
         &self,
         parent: &Held<'_, L>,
         at: &Held<'_, L>,
-        waiter: &mut Waiter,
+        latches: &mut LockContext<L>,
     ) -> Result<NodeChange, IndexError> {
         let (upper_id, _) = self.nodes.add()?;
         let token = L::Token::default();
         // SAFETY: the token is fresh and outlives the node, which is dropped here.
-        let upper = unsafe { self.hold(upper_id, waiter, &token) };
+        let upper = unsafe { self.hold(upper_id, latches, &token) };
         at.body().split(upper.body(), upper_id, parent.body());
         Ok(NodeChange { upper: Some(upper.change().now), ..at.change() })
     }
@@ -189,15 +192,15 @@ impl<L: RawLock> LatchedTree<L> {
     fn split_root(
         &self,
         root: &Held<'_, L>,
-        waiter: &mut Waiter,
+        latches: &mut LockContext<L>,
     ) -> Result<NodeChange, IndexError> {
         let (lower_id, _) = self.nodes.add()?;
         let (upper_id, _) = self.nodes.add().inspect_err(|_| self.nodes.give_back(lower_id))?;
         let (lower_token, upper_token) = (L::Token::default(), L::Token::default());
         // SAFETY: the tokens are fresh and outlive the nodes, which are dropped here.
-        let lower = unsafe { self.hold(lower_id, waiter, &lower_token) };
+        let lower = unsafe { self.hold(lower_id, latches, &lower_token) };
         // SAFETY: as above.
-        let upper = unsafe { self.hold(upper_id, waiter, &upper_token) };
+        let upper = unsafe { self.hold(upper_id, latches, &upper_token) };
         root.body().split_root((lower_id, lower.body()), (upper_id, upper.body()));
         let (now, upper) = (lower.change().now, Some(upper.change().now));
         Ok(NodeChange { now, upper, ..root.change() })
@@ -211,7 +214,7 @@ impl<L: RawLock> LatchedTree<L> {
     ) -> T {
         let tokens = tokens::<L>();
         // SAFETY: the tokens are fresh and outlive the leaf, which is dropped here.
-        let leaf = unsafe { self.leaf(key, &mut caller.waiter, &tokens) };
+        let leaf = unsafe { self.leaf(key, caller.latches.of(), &tokens) };
         body(&leaf)
     }
 }
@@ -230,7 +233,7 @@ impl<L: RawLock> Leaves for LatchedTree<L> {
     fn leaf_at(&self, node: u64, range: (u64, u64), caller: &mut Caller) -> Option<SeenLeaf> {
         let token = L::Token::default();
         // SAFETY: the token is fresh and outlives the leaf, which is dropped here.
-        let leaf = unsafe { self.hold(node, &mut caller.waiter, &token) };
+        let leaf = unsafe { self.hold(node, caller.latches.of(), &token) };
         leaf.body().is_leaf_from(range.0).then(|| copied(&leaf, range))
     }
 }
@@ -253,7 +256,8 @@ impl<L: RawLock> LatchedTree<L> {
     }
 }
 
-impl<L: RawLock> Index for LatchedTree<L> {
+// SAFETY: a key and its reference are read and changed under their leaf's latch.
+unsafe impl<L: RawLock> Index for LatchedTree<L> {
     fn find_function() -> Find<Self> {
         Self::latched_find
     }
@@ -271,7 +275,7 @@ impl<L: RawLock> Index for LatchedTree<L> {
     ) -> Result<bool, IndexError> {
         assert_ne!(reference, NO_REFERENCE, "this value is not a row reference");
         loop {
-            if let Some(new) = self.try_insert(key, reference, &mut caller.waiter, nodes)? {
+            if let Some(new) = self.try_insert(key, reference, caller.latches.of(), nodes)? {
                 return Ok(new);
             }
         }

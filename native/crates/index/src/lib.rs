@@ -83,7 +83,11 @@ pub type Find<I> = fn(&I, u64, &mut Caller, &mut NodeSet) -> Option<u64>;
 /// Each call is atomic by itself (a scan: each node of it). Anything beyond is the business of
 /// concurrency control, with the node sets that the calls fill. `caller` is the calling thread's
 /// own; `nodes` belongs to its transaction and to this one index.
-pub trait Index: Send + Sync {
+///
+/// # Safety
+/// `find`, `remove` and the visits give a reference with a key only if it was inserted under that key and
+/// not removed before the call: references may be addresses.
+pub unsafe trait Index: Send + Sync {
     /// [`Index::find`] of this type as a function of its own, for who calls it through a
     /// [`Called`](assay_primitives::Called) and reports it.
     fn find_function() -> Find<Self>

@@ -273,7 +273,9 @@ impl OptimisticTree {
     }
 }
 
-impl Index for OptimisticTree {
+// SAFETY: a key and its reference are changed under their leaf's lock, and what was read counts only if
+// the leaf's version says that nobody did.
+unsafe impl Index for OptimisticTree {
     fn find_function() -> Find<Self> {
         Self::optimistic_find
     }

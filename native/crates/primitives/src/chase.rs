@@ -29,6 +29,7 @@ pub struct Place {
 /// A cycle of places in an arena.
 #[derive(Debug)]
 pub struct Chase {
+    _arena: Arena,
     base: core::ptr::NonNull<u8>,
     stride: usize,
     count: usize,
@@ -40,9 +41,9 @@ unsafe impl Send for Chase {}
 unsafe impl Sync for Chase {}
 
 impl Chase {
-    /// Lays places `stride` bytes apart (a multiple of `LINE_BYTES`) into `bytes` of the arena, which
-    /// must outlive them. `below(n)` gives a random number below n. `None` where that makes fewer
-    /// than two places or more than `PLACES_MAX`, or the arena has no room.
+    /// Lays places `stride` bytes apart (a multiple of `LINE_BYTES`) into `bytes` of the arena.
+    /// `below(n)` gives a random number below n. `None` where that makes fewer than two places or more
+    /// than `PLACES_MAX`, or the arena has no room.
     pub fn new(
         arena: &Arena,
         bytes: usize,
@@ -52,7 +53,7 @@ impl Chase {
         let count = bytes.checked_div(stride)?;
         let is_whole = stride.is_multiple_of(LINE_BYTES) && (2..=PLACES_MAX).contains(&count);
         let base = is_whole.then(|| arena.carve(count * stride, LINE_BYTES)).flatten()?;
-        let chase = Self { base, stride, count };
+        let chase = Self { _arena: arena.clone(), base, stride, count };
         let order = shuffled(count, below);
         let mut ranks = vec![0u32; count];
         for (rank, number) in order.iter().enumerate() {
@@ -82,7 +83,7 @@ impl Chase {
     /// Whether `times` loads lead from one place to another.
     ///
     /// # Safety
-    /// Both are places of this chase, whose arena is alive.
+    /// Both are places of this chase.
     pub unsafe fn leads(&self, from: *const Place, times: u64, to: *const Place) -> bool {
         // SAFETY: the caller promises that they are places.
         let (from, to) = unsafe { ((*from).rank, (*to).rank) };

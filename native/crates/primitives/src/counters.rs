@@ -12,6 +12,7 @@ pub const ALIGNMENT: usize = 256;
 /// A number of counters at equal distances, all zero.
 #[derive(Debug)]
 pub struct Counters {
+    _arena: Arena,
     base: NonNull<u8>,
     count: usize,
     stride: usize,
@@ -27,14 +28,14 @@ impl Counters {
     pub fn new(arena: &Arena, count: usize, stride: usize) -> Option<Self> {
         assert!(stride >= 8 && stride.is_multiple_of(8), "a stride of {stride} bytes");
         let base = arena.carve(count * stride, ALIGNMENT)?;
-        Some(Self { base, count, stride })
+        Some(Self { _arena: arena.clone(), base, count, stride })
     }
 
     /// One counter.
     pub fn counter(&self, index: usize) -> &AtomicU64 {
         assert!(index < self.count, "counter {index} of {}", self.count);
-        // SAFETY: `new` reserved `count` strides of zeroed, aligned arena memory, and the arena
-        // outlives the table by the owner's contract.
+        // SAFETY: `new` reserved `count` strides of zeroed, aligned memory of an arena that is this
+        // table's too.
         unsafe { &*self.base.as_ptr().add(index * self.stride).cast() }
     }
 

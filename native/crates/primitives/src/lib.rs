@@ -39,6 +39,6 @@ pub use clock::Clock;
 pub use crc32c::{Crc32c, Crc32cChoice, Crc32cLevel};
 pub use error::PrimitiveError;
 pub use hint::Hint;
-pub use locks::{Contention, LockKind, LockTable, RawLock, Waiter};
+pub use locks::{AnyLockContext, Contention, LockContext, LockKind, LockTable, RawLock};
 pub use orders::{Access, Order};
 pub use pages::{Arena, PageMode};

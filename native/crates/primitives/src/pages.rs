@@ -13,6 +13,7 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 
 mod granted;
 pub mod memory;
@@ -42,9 +43,13 @@ named! {
 
 const HUGE_BYTES: usize = 2 << 20;
 
-/// A block of memory on pages of one kind.
+/// A block of memory on pages of one kind. Clones share it, and the last one unmaps it: whatever keeps a
+/// pointer into it keeps a clone beside the pointer.
+#[derive(Clone, Debug)]
+pub struct Arena(Arc<Mapping>);
+
 #[derive(Debug)]
-pub struct Arena {
+struct Mapping {
     reservation: NonNull<u8>,
     reserved: usize,
     base: NonNull<u8>,
@@ -53,30 +58,65 @@ pub struct Arena {
     mode: PageMode,
 }
 
-// SAFETY: the arena hands out each byte once, by an atomic counter; it holds no thread's state.
-unsafe impl Send for Arena {}
+// SAFETY: it hands out each byte once, by an atomic counter; it holds no thread's state.
+unsafe impl Send for Mapping {}
 // SAFETY: as above.
-unsafe impl Sync for Arena {}
+unsafe impl Sync for Mapping {}
 
 impl Arena {
     /// Maps and touches at least `bytes`, rounded up to whole 2 MiB pages so that all modes get the
     /// same amount (`Hugetlb1g`: to whole GiB). Huge pages that were asked for and not granted, or
     /// not all of them, are an error; so is more memory than there is.
     pub fn new(bytes: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
-        let arena = if let Some(pool) = Pool::of(mode) {
+        let mapping = if let Some(pool) = Pool::of(mode) {
             let bytes = bytes.max(1).next_multiple_of(pool.page_bytes());
-            Self::from_pool(bytes, pool, mode)?
+            Mapping::from_pool(bytes, pool, mode)?
         } else {
-            Self::from_reservation(bytes.max(1).next_multiple_of(HUGE_BYTES), mode)?
+            Mapping::from_reservation(bytes.max(1).next_multiple_of(HUGE_BYTES), mode)?
         };
-        arena.touch()?;
+        mapping.touch()?;
         if mode == PageMode::Collapse {
-            arena.collapse()?;
+            mapping.collapse()?;
         }
+        let arena = Self(Arc::new(mapping));
         granted::check(mode, &arena.obtained()?)?;
         Ok(arena)
     }
 
+    /// Hands out zeroed memory, which lives as long as a clone of the arena; `None` when it is full.
+    /// `alignment` is a power of two.
+    pub fn carve(&self, bytes: usize, alignment: usize) -> Option<NonNull<u8>> {
+        let place = |used: usize| {
+            let start = used.next_multiple_of(alignment);
+            let end = start.checked_add(bytes)?;
+            (end <= self.0.bytes).then_some((start, end))
+        };
+        let next = |used| place(used).map(|(_, end)| end);
+        let before = self.0.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()?;
+        let (start, _) = place(before)?;
+        // SAFETY: `place` keeps start + bytes inside the mapping.
+        Some(unsafe { self.0.base.add(start) })
+    }
+
+    /// The size of the mapping.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+
+    /// What was asked for.
+    pub fn mode(&self) -> PageMode {
+        self.0.mode
+    }
+
+    /// What the kernel says about exactly this mapping now.
+    pub fn obtained(&self) -> Result<Mapped, PrimitiveError> {
+        let start = self.0.base.as_ptr().addr();
+        smaps::read(start..start + self.0.bytes)
+            .map_err(|source| PrimitiveError::Os { call: "reading /proc/self/smaps", source })
+    }
+}
+
+impl Mapping {
     fn from_pool(bytes: usize, pool: Pool, mode: PageMode) -> Result<Self, PrimitiveError> {
         let base = map_anywhere(bytes, ACCESS, pool.flags())
             .map_err(|error| pool.too_small(bytes, mode, error))?;
@@ -95,13 +135,13 @@ impl Arena {
         let offset = HUGE_BYTES - reservation.as_ptr().addr() % HUGE_BYTES;
         // SAFETY: offset <= HUGE_BYTES, so [offset, offset + bytes) lies inside the reservation.
         let base = unsafe { reservation.add(offset) };
-        let arena = Self { reservation, reserved, base, bytes, used: AtomicUsize::new(0), mode };
+        let mapping = Self { reservation, reserved, base, bytes, used: AtomicUsize::new(0), mode };
         // SAFETY: the range lies inside our own reservation, which nothing uses yet.
         if unsafe { libc::mprotect(base.as_ptr().cast(), bytes, ACCESS) } != 0 {
             return Err(PrimitiveError::last_os("mprotect of the arena"));
         }
-        arena.advise()?;
-        Ok(arena)
+        mapping.advise()?;
+        Ok(mapping)
     }
 
     fn advise(&self) -> Result<(), PrimitiveError> {
@@ -168,43 +208,11 @@ impl Arena {
             next: next.to_owned(),
         })
     }
-
-    /// Hands out zeroed memory for the life of the arena; `None` when it is full. `alignment` is a
-    /// power of two.
-    pub fn carve(&self, bytes: usize, alignment: usize) -> Option<NonNull<u8>> {
-        let place = |used: usize| {
-            let start = used.next_multiple_of(alignment);
-            let end = start.checked_add(bytes)?;
-            (end <= self.bytes).then_some((start, end))
-        };
-        let next = |used| place(used).map(|(_, end)| end);
-        let before = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()?;
-        let (start, _) = place(before)?;
-        // SAFETY: `place` keeps start + bytes inside the mapping.
-        Some(unsafe { self.base.add(start) })
-    }
-
-    /// The size of the mapping.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// What was asked for.
-    pub fn mode(&self) -> PageMode {
-        self.mode
-    }
-
-    /// What the kernel says about exactly this mapping now.
-    pub fn obtained(&self) -> Result<Mapped, PrimitiveError> {
-        let start = self.base.as_ptr().addr();
-        smaps::read(start..start + self.bytes)
-            .map_err(|source| PrimitiveError::Os { call: "reading /proc/self/smaps", source })
-    }
 }
 
-impl Drop for Arena {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the reservation is ours, and carved memory is not used after the arena.
+        // SAFETY: the reservation is ours, and whoever uses carved memory holds the arena.
         unsafe { libc::munmap(self.reservation.as_ptr().cast(), self.reserved) };
     }
 }

@@ -37,6 +37,7 @@ impl Alignment {
 /// Pages to load from; every byte holds its number in its page, modulo 251.
 #[derive(Debug)]
 pub struct Pages {
+    _arena: Arena,
     base: core::ptr::NonNull<u8>,
 }
 
@@ -49,7 +50,7 @@ impl Pages {
     /// The memory that pages take from an arena.
     pub const BYTES: usize = (PAGES + 2) * PAGE_BYTES;
 
-    /// Lays pages into the arena, which must outlive them; `None` when it is full.
+    /// Lays pages into the arena; `None` when it is full.
     pub fn new(arena: &Arena) -> Option<Self> {
         let bytes = (PAGES + 1) * PAGE_BYTES;
         let base = arena.carve(bytes, PAGE_BYTES)?;
@@ -58,7 +59,7 @@ impl Pages {
         for (number, byte) in all.iter_mut().enumerate() {
             *byte = (number % PAGE_BYTES % 251) as u8;
         }
-        Some(Self { base })
+        Some(Self { _arena: arena.clone(), base })
     }
 
     /// The address of the first load.

@@ -14,7 +14,7 @@ use assay_primitives::locks::sync::{
     AtomicPtr, AtomicU32, AtomicU64, FutexWord, Ordering, store_over_swaps, yield_cpu,
 };
 use assay_primitives::locks::{FutexLock, McsLock, TicketLock, Waiting, WordLock};
-use assay_primitives::{Clock, Hint, LockKind, RawLock, Waiter};
+use assay_primitives::{Clock, Hint, LockContext, LockKind, RawLock};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
@@ -33,7 +33,7 @@ struct Shipped<L> {
 
 impl<L: RawLock> Exclusion for Shipped<L> {
     fn with(&self, body: &mut dyn FnMut()) {
-        Waiter::new(self.waiting).with(&self.lock, body);
+        LockContext::new(self.waiting).with(&self.lock, body);
     }
 }
 

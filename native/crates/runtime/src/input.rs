@@ -61,6 +61,17 @@ impl Input {
         }
     }
 
+    /// Adds bytes in a lent buffer, which becomes its own if it has no others.
+    pub fn take(&mut self, received: Vec<u8>, buffers: &Buffers) {
+        if self.bytes().is_empty() {
+            self.release(buffers);
+            self.buffer = received;
+        } else {
+            self.with_room(buffers).extend_from_slice(&received);
+            buffers.give_back(received);
+        }
+    }
+
     /// Gives its memory back and forgets what is in it.
     pub fn release(&mut self, buffers: &Buffers) {
         self.start = 0;

@@ -247,7 +247,8 @@ impl Worker {
         let next = inner.timers.borrow().peek().map_or(u64::MAX, |next| next.0.0).min(until);
         let left_ns = inner.clock.ns_between(now, next).min(SLEEP_NS_MAX);
         let sleep_ns = left_ns.saturating_sub(self.oversleep_ns.get());
-        let has_news = match inner.poller.wait(sleep_ns, &mut inner.ready.borrow_mut()) {
+        let mut ready = inner.ready.borrow_mut();
+        let has_news = match inner.poller.wait(sleep_ns, &inner.buffers, &mut ready) {
             Ok(has_news) => has_news,
             Err(Errno::INTR) => return Ok(()),
             Err(errno) => return Err(RuntimeError::os("waiting for events")(errno)),

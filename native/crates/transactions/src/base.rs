@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use assay_index::{BuiltIndex, Caller};
 use assay_log::{Log, LogError};
-use assay_primitives::locks::{Waiter, Waiting};
+use assay_primitives::AnyLockContext;
+use assay_primitives::locks::Waiting;
 use assay_workload::tables::{TableId, TableSchema};
 
 use crate::bugs::SeededBug;
@@ -101,7 +102,7 @@ impl Base {
     /// One thread's side of its index calls.
     #[inline(always)]
     pub fn caller(&self) -> Caller {
-        Caller::new(Waiter::new(self.latches))
+        Caller::new(AnyLockContext::new(self.latches))
     }
 
     /// Why the database takes no further transaction.

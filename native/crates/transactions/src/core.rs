@@ -44,7 +44,7 @@ pub struct Core<'d> {
     pub ignored: NodeSet,
     pub reads: Vec<Read>,
     pub writes: WriteSet,
-    pub rows: RowAccess<'d>,
+    pub rows: RowAccess,
     /// The row that a scan is at.
     pub scanned: Vec<u8>,
     pub limbo: Limbo,
@@ -77,7 +77,7 @@ impl<'d> Core<'d> {
             ignored: NodeSet::untracked(),
             reads: Vec::new(),
             writes: WriteSet::default(),
-            rows: RowAccess::new(&base.rows, worker),
+            rows: RowAccess::new(&base.rows),
             scanned: Vec::new(),
             limbo,
             waits: Waits::new(base.pauses, worker),

@@ -1,9 +1,10 @@
 //! A database: tables under one kind of concurrency control.
 
-use assay_index::{IndexKind, build_on_pages};
+use assay_index::{BuiltIndex, Caller, IndexKind, build_on_pages};
 use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Address, PrimitiveError};
+use assay_primitives::{Address, AnyLockContext, PrimitiveError};
+use assay_workload::tables::TableSchema;
 
 use crate::base::{Base, Table};
 use crate::cc::Protocol;
@@ -52,13 +53,13 @@ impl<C: ConcurrencyControl> Database<C> {
         let table = |options: TableOptions| {
             let TableOptions { schema, index, capacity } = options;
             let built = match indexes.next() {
-                Some(given) => given,
+                Some(given) => empty(schema, given, latches)?,
                 None => build_on_pages(index, lock, capacity, pages)?,
             };
             let words = schema.row_bytes / 8;
             Ok(Table { schema, index: built, words, bytes: (C::PREFIX + words) * 8 })
         };
-        let tables: Result<_, PrimitiveError> = tables.into_iter().map(table).collect();
+        let tables: Result<_, TransactionError> = tables.into_iter().map(table).collect();
         let tables = tables?;
         let base = Base::new(tables, rows, log, latches, pauses, workers, bug);
         Ok(Self { shared: C::new(), base })
@@ -106,6 +107,23 @@ impl<C: ConcurrencyControl> Database<C> {
         }
         Ok(mapped)
     }
+}
+
+/// An index that was given. References that somebody has put into it would be taken for rows.
+fn empty(
+    schema: TableSchema,
+    index: BuiltIndex,
+    latches: Waiting,
+) -> Result<BuiltIndex, TransactionError> {
+    let mut entries = 0_u64;
+    let mut caller = Caller::new(AnyLockContext::new(latches));
+    index.each(&mut caller, &mut |_, _| entries += 1);
+    if entries > 0 {
+        let text =
+            format!("the index for table {} has {entries} entries: give one without", schema.name);
+        return Err(TransactionError::Options(text));
+    }
+    Ok(index)
 }
 
 fn check(options: &Options) -> Result<(), TransactionError> {

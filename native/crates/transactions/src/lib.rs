@@ -107,7 +107,7 @@ pub use loader::Loader;
 pub use options::{Options, TableOptions, Waiting};
 pub use quiescent::Quiescent;
 pub use replay::recover_into;
-pub use rows::{Allocator, MemoryRows, RowStore, Rows};
+pub use rows::{Allocator, MemoryRows, RowStore, Rows, StoredRows};
 pub use transaction::Transaction;
 pub use worker::Worker;
 

@@ -19,7 +19,7 @@ pub struct Loader<'d, C: Protocol> {
     worker: usize,
     caller: Caller,
     nodes: NodeSet,
-    rows: RowAccess<'d>,
+    rows: RowAccess,
     words: Vec<u64>,
 }
 
@@ -32,7 +32,7 @@ impl<'d, C: Protocol> Loader<'d, C> {
             worker,
             caller: base.caller(),
             nodes: NodeSet::untracked(),
-            rows: RowAccess::new(&base.rows, worker),
+            rows: RowAccess::new(&base.rows),
             words: Vec::new(),
         }
     }

@@ -20,14 +20,14 @@ pub struct Quiescent<'d, C: Protocol> {
     worker: usize,
     caller: Caller,
     nodes: NodeSet,
-    rows: RowAccess<'d>,
+    rows: RowAccess,
 }
 
 impl<'d, C: Protocol> Quiescent<'d, C> {
     pub(crate) fn new(shared: &'d C, base: &'d Base) -> Self {
         let worker = enter(base);
         let (caller, nodes) = (base.caller(), NodeSet::untracked());
-        Self { shared, base, worker, caller, nodes, rows: RowAccess::new(&base.rows, worker) }
+        Self { shared, base, worker, caller, nodes, rows: RowAccess::new(&base.rows) }
     }
 
     /// How many rows a table has.

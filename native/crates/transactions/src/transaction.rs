@@ -340,9 +340,9 @@ impl<C: Protocol> Transaction<'_, C> {
             }
             round += 1;
         };
-        // Nobody has seen the row.
         let bytes = self.core.table(table).bytes;
-        self.core.rows.release(id, reference, bytes);
+        // SAFETY: the row was allocated above, and nobody has seen it.
+        unsafe { self.core.rows.release(id, reference, bytes) };
         result
     }
 

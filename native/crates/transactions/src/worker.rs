@@ -8,6 +8,7 @@ use crate::core::Core;
 use crate::counts::{AbortCounts, WorkerCounts};
 use crate::error::{Abort, Cause, Failure, RowStoreError};
 use crate::history::{Committed, Recorder};
+use crate::rows::StoredRows;
 use crate::sync::{AtomicU64, Ordering};
 use crate::transaction::Transaction;
 
@@ -211,9 +212,9 @@ impl<'d, C: Protocol> Worker<'d, C> {
         }
     }
 
-    /// The number by which a row store knows this worker.
-    pub fn number(&self) -> usize {
-        self.transaction.core.worker
+    /// The worker's side of the row store, if it is of this type.
+    pub fn stored_rows<S: StoredRows>(&self) -> Option<&S> {
+        self.transaction.core.rows.stored()
     }
 
     /// What this worker did and met so far.

@@ -16,13 +16,11 @@ use assay_workload::tables::{TableId, TableSchema, Tables};
 use assay_workload::{Operation, Values};
 
 use crate::contestants::{Class, Contestant};
-use crate::peer::{Field, Peer, Records, Session, Setup, Shape};
+use crate::peer::{AHEAD, Field, Peer, Records, Session, Setup, Shape};
 
 pub use tpcc::entries as tpcc_entries;
 
 const TABLE: TableId = TableId(0);
-/// Operations that a batch looks ahead.
-const AHEAD: usize = 16;
 /// Keys beside those loaded, for the check's look-up of one that is not there.
 const SPARE_KEYS: usize = 1024;
 
@@ -38,11 +36,9 @@ pub fn configurations() -> Vec<Contestant> {
         open,
     };
     vec![
-        configuration(
-            "engine-hash-optimistic",
-            "hash index, optimistic, no log; rows on transparent huge pages, as in all that follow",
-            |setup| open::<Optimistic>(setup, IndexKind::Hash, 1),
-        ),
+        configuration("engine-hash-optimistic", "hash index, optimistic, no log", |setup| {
+            open::<Optimistic>(setup, IndexKind::Hash, 1)
+        }),
         configuration("engine-hash-optimistic-batch", BATCH, |setup| {
             open::<Optimistic>(setup, IndexKind::Hash, AHEAD)
         }),
@@ -79,8 +75,8 @@ where
     let capacity = shape.records as usize + SPARE_KEYS;
     let table = TableOptions { schema, index, capacity };
     let database = Database::<C>::new(Options {
-        // The engine lets its user choose; the peers take what their allocator gives them.
-        rows: Rows::Memory(MemoryRows::new(PageMode::Transparent)),
+        // As everybody's.
+        rows: Rows::Memory(MemoryRows::new(PageMode::Small)),
         ..Options::new(vec![table], Clock::calibrated())
     })?;
     Ok(Box::new(Engine { database, shape, ahead }))

@@ -6,31 +6,44 @@
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
+use assay_workload::{Operation, Values};
 use rusqlite::{Connection, Statement, ToSql, params};
 
+use crate::batched::{Batched, Transactional};
 use crate::peer::{Field, Peer, Records, Session, Setup, Shape};
 use crate::sqlite_memory;
 
 struct Sqlite {
     connection: Mutex<Connection>,
     shape: Shape,
+    is_batched: bool,
 }
 
 /// An empty database.
 pub fn open(setup: &Setup) -> Result<Box<dyn Peer>> {
+    open_as(setup, false)
+}
+
+/// The same, told several operations at a time.
+pub fn open_batched(setup: &Setup) -> Result<Box<dyn Peer>> {
+    open_as(setup, true)
+}
+
+fn open_as(setup: &Setup, is_batched: bool) -> Result<Box<dyn Peer>> {
     let connection = sqlite_memory::open()?;
     let columns: Vec<String> =
         (0..setup.shape.fields).map(|field| format!("f{field} BLOB NOT NULL")).collect();
     let columns = columns.join(", ");
     connection
         .execute_batch(&format!("CREATE TABLE records (key INTEGER PRIMARY KEY, {columns})"))?;
-    Ok(Box::new(Sqlite { connection: Mutex::new(connection), shape: setup.shape }))
+    Ok(Box::new(Sqlite { connection: Mutex::new(connection), shape: setup.shape, is_batched }))
 }
 
 impl Peer for Sqlite {
     fn with_session(&self, work: &mut dyn FnMut(&mut dyn Session) -> Result<()>) -> Result<()> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut SqliteSession::new(&connection, self.shape)?)
+        let mut session = SqliteSession::new(&connection, self.shape)?;
+        if self.is_batched { work(&mut Batched(session)) } else { work(&mut session) }
     }
 
     fn load(&self, records: &Records<'_>) -> Result<()> {
@@ -46,6 +59,8 @@ struct SqliteSession<'a> {
     select: Statement<'a>,
     updates: Vec<Statement<'a>>,
     insert: Statement<'a>,
+    begin: Statement<'a>,
+    commit: Statement<'a>,
     field_bytes: usize,
 }
 
@@ -61,8 +76,22 @@ impl<'a> SqliteSession<'a> {
             select: connection.prepare(&select)?,
             updates: updates?,
             insert: connection.prepare(&format!("INSERT INTO records VALUES ({marks})"))?,
+            begin: connection.prepare("BEGIN")?,
+            commit: connection.prepare("COMMIT")?,
             field_bytes: shape.field_bytes,
         })
+    }
+}
+
+impl Transactional for SqliteSession<'_> {
+    fn transact(&mut self, batch: &[Operation], values: &Values, copy: &mut [u8]) -> Result<usize> {
+        let mut missed = 0;
+        self.begin.execute([])?;
+        for operation in batch {
+            missed += usize::from(!self.operate(operation, values, copy)?);
+        }
+        self.commit.execute([])?;
+        Ok(missed)
     }
 }
 

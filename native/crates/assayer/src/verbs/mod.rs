@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use assay_disasm::Image;
+use assay_disasm::build_id;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Clock, Contention};
 use assay_sampler::process;
@@ -53,8 +53,7 @@ fn typed<T: DeserializeOwned>(request: Value) -> Result<T, Failure> {
 
 /// The build id of this very binary; empty if the linker wrote none.
 fn own_build_id() -> Result<String, Failure> {
-    let image = Image::open(Path::new("/proc/self/exe"))?;
-    Ok(image.parse()?.build_id.unwrap_or_default())
+    Ok(build_id(Path::new("/proc/self/exe"))?.unwrap_or_default())
 }
 
 fn arena_memory(mapped: Mapped) -> response::ArenaMemory {

@@ -10,7 +10,7 @@ pub mod table;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use assay_primitives::{Arena, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, RawLock};
 
 use crate::{CacheError, DataCache, LookUp, Moves, PageId, Pinned, Shape, Victim, check_shape};
 use table::Table;
@@ -24,12 +24,13 @@ pub struct HyperClock<L> {
 impl<L: RawLock> HyperClock<L> {
     /// Finds a page and pins it with one atomic addition.
     #[inline(never)]
-    pub fn hyper_clock_look_up(&self, page: PageId, _: &mut Waiter) -> Option<Pinned> {
+    pub fn hyper_clock_look_up(&self, page: PageId, _: &mut LockContext<L>) -> Option<Pinned> {
         self.table.find(page)
     }
 }
 
-impl<L: RawLock> DataCache<L> for HyperClock<L> {
+// SAFETY: a slot whose count of pins is not zero is not taken over (`meta`, `table`).
+unsafe impl<L: RawLock> DataCache<L> for HyperClock<L> {
     fn arena_bytes(_: Shape) -> usize {
         0
     }
@@ -39,20 +40,20 @@ impl<L: RawLock> DataCache<L> for HyperClock<L> {
         Ok(Self { table: Table::new(shape.frames), locks_elsewhere: PhantomData })
     }
 
-    fn look_up_function() -> LookUp<Self> {
+    fn look_up_function() -> LookUp<L, Self> {
         Self::hyper_clock_look_up
     }
 
-    fn install(&self, page: PageId, frame: NonNull<u8>, _: &mut Waiter) -> Pinned {
+    unsafe fn install(&self, page: PageId, frame: NonNull<u8>, _: &mut LockContext<L>) -> Pinned {
         self.table.add(page, frame)
     }
 
     #[inline(always)]
-    fn release(&self, pinned: Pinned, _: &mut Waiter) {
+    unsafe fn release(&self, pinned: Pinned, _: &mut LockContext<L>) {
         self.table.release(pinned);
     }
 
-    fn evict(&self, _: PageId, moves: &dyn Moves, _: &mut Waiter) -> Option<Victim> {
+    fn evict(&self, _: PageId, moves: &dyn Moves, _: &mut LockContext<L>) -> Option<Victim> {
         self.table.evict(moves)
     }
 

@@ -77,7 +77,8 @@ impl Table {
                 // Pinned: from here on the slot is what it is.
                 if slot.page.load(Ordering::Relaxed) == page {
                     let frame = NonNull::new(slot.frame.load(Ordering::Relaxed))?;
-                    return Some(Pinned { frame, page, place: at as u32 });
+                    // SAFETY: the slot is pinned.
+                    return Some(unsafe { Pinned::new(frame, page, at as u32) });
                 }
                 slot.meta.undo();
             }
@@ -92,7 +93,7 @@ impl Table {
     /// Gives back a pin.
     #[inline(always)]
     pub fn release(&self, pinned: Pinned) {
-        self.slots[pinned.place as usize].meta.release();
+        self.slots[pinned.place() as usize].meta.release();
     }
 
     /// Adds a page that is not there, pinned.
@@ -106,7 +107,8 @@ impl Table {
                     slot.page.store(page, Ordering::Relaxed);
                     slot.frame.store(frame.as_ptr(), Ordering::Relaxed);
                     slot.meta.publish();
-                    return Pinned { frame, page, place: at as u32 };
+                    // SAFETY: `publish` leaves the slot pinned.
+                    return unsafe { Pinned::new(frame, page, at as u32) };
                 }
                 // Before the page can be found further on.
                 slot.displacements.fetch_add(1, Ordering::Relaxed);
@@ -184,6 +186,9 @@ mod tests {
     use super::*;
     use crate::Unwatched;
 
+    // SAFETY: one thread.
+    const UNWATCHED: Unwatched = unsafe { Unwatched::new() };
+
     /// Otherwise probes would grow longer with every page that ever came and went.
     #[test]
     fn evicted_pages_leave_no_displacements() {
@@ -195,13 +200,13 @@ mod tests {
         let mut most = 0;
         for page in 0..2000 {
             if page >= 40 {
-                assert!(table.evict(&Unwatched).is_some());
+                assert!(table.evict(&UNWATCHED).is_some());
             }
             table.release(table.add(page, NonNull::dangling()));
             most = most.max(displaced());
         }
         assert!((10..200).contains(&most), "{most}");
-        while table.evict(&Unwatched).is_some() {}
+        while table.evict(&UNWATCHED).is_some() {}
         assert_eq!(displaced(), 0);
     }
 }

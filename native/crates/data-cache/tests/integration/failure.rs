@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_data_cache::{
     Backing, CacheError, DataCache, DataCacheKind, FileBacking, HyperClock, LookUp, Moves, OneLock,
-    PageId, Pinned, Pool, PoolCaller, PoolShape, Shape, Victim, build,
+    PageId, Pinned, Pool, PoolShape, Shape, Victim, build,
 };
 use assay_primitives::locks::WordLock;
-use assay_primitives::{Arena, LockKind, PageMode, Waiter};
+use assay_primitives::{Arena, LockContext, LockKind, PageMode};
 
-use crate::support::{MapBacking, PAGE_BYTES, fill, read, waiter};
+use crate::support::{MapBacking, PAGE_BYTES, caller, fill, give_back, read};
 
 fn arena() -> Arena {
     Arena::new(1 << 20, PageMode::Small).unwrap()
@@ -72,14 +72,14 @@ fn pages_that_were_never_created_or_are_created_twice_are_errors() {
     let arena = arena();
     let backing = Some(Box::new(MapBacking::default()) as Box<dyn Backing>);
     let pool = Pool::<WordLock, OneLock<_>>::new(&arena, shape(10, 5), backing).unwrap();
-    let caller = &mut PoolCaller::new(waiter(LockKind::Ttas));
+    let caller = &mut caller::<WordLock>(LockKind::Ttas);
     for page in [0, 9, 10, PageId::MAX] {
         assert!(
             matches!(pool.pin(page, caller), Err(CacheError::Unknown { page: it }) if it == page)
         );
     }
     let pinned = pool.create(3, caller).unwrap();
-    pool.unpin(pinned, caller);
+    give_back(&pool, pinned, caller);
     assert!(matches!(pool.create(3, caller), Err(CacheError::Exists { page: 3 })));
     assert!(matches!(pool.create(10, caller), Err(CacheError::Unknown { page: 10 })));
 }
@@ -89,7 +89,7 @@ fn a_created_page_is_zero_whatever_was_in_its_frame() {
     let arena = arena();
     let backing = Some(Box::new(MapBacking::default()) as Box<dyn Backing>);
     let pool = Pool::<WordLock, HyperClock<_>>::new(&arena, shape(10, 2), backing).unwrap();
-    let caller = &mut PoolCaller::new(waiter(LockKind::Ttas));
+    let caller = &mut caller::<WordLock>(LockKind::Ttas);
     for page in 0..10 {
         let pinned = pool.create(page, caller).unwrap();
         // SAFETY: the page is pinned, and this is the only thread.
@@ -98,7 +98,7 @@ fn a_created_page_is_zero_whatever_was_in_its_frame() {
             assert!(bytes.iter().all(|byte| *byte == 0));
             fill(pinned.frame(), page, 1);
         }
-        pool.unpin(pinned, caller);
+        give_back(&pool, pinned, caller);
     }
 }
 
@@ -110,12 +110,12 @@ fn a_full_disk_is_an_error_and_the_victim_stays() {
     let backing = FileBacking::over(full, Path::new("/dev"), 10, PAGE_BYTES).unwrap();
     let backing: Option<Box<dyn Backing>> = Some(Box::new(backing));
     let pool = Pool::<WordLock, HyperClock<_>>::new(&arena, shape(10, 3), backing).unwrap();
-    let caller = &mut PoolCaller::new(waiter(LockKind::Ttas));
+    let caller = &mut caller::<WordLock>(LockKind::Ttas);
     for page in 0..3 {
         let pinned = pool.create(page, caller).unwrap();
         // SAFETY: the page is pinned, and this is the only thread.
         unsafe { fill(pinned.frame(), page, 40 + u64::from(page)) };
-        pool.unpin(pinned, caller);
+        give_back(&pool, pinned, caller);
     }
     for _ in 0..10 {
         let error = pool.create(3, caller).unwrap_err();
@@ -126,7 +126,7 @@ fn a_full_disk_is_an_error_and_the_victim_stays() {
             let pinned = pool.pin(page, caller).unwrap();
             // SAFETY: as above.
             assert_eq!(unsafe { read(pinned.frame(), page) }, 40 + u64::from(page));
-            pool.unpin(pinned, caller);
+            give_back(&pool, pinned, caller);
         }
     }
 }
@@ -156,12 +156,12 @@ fn frames_of_pages_that_could_not_be_read_are_used_again() {
     let failing: &'static Failing = Box::leak(Box::default());
     let arena = arena();
     let pool = Pool::<WordLock, OneLock<_>>::new(&arena, shape(10, 3), Some(Box::new(failing)));
-    let (pool, caller) = (pool.unwrap(), &mut PoolCaller::new(waiter(LockKind::Ttas)));
+    let (pool, caller) = (pool.unwrap(), &mut caller::<WordLock>(LockKind::Ttas));
     for page in 0..10 {
         let pinned = pool.create(page, caller).unwrap();
         // SAFETY: the page is pinned, and this is the only thread.
         unsafe { fill(pinned.frame(), page, 0) };
-        pool.unpin(pinned, caller);
+        give_back(&pool, pinned, caller);
     }
     failing.fails.store(true, Ordering::Relaxed);
     for page in 0..7 {
@@ -172,7 +172,7 @@ fn frames_of_pages_that_could_not_be_read_are_used_again() {
     for (page, pinned) in (0..).zip(pins) {
         // SAFETY: as above.
         assert_eq!(unsafe { read(pinned.frame(), page) }, 0);
-        pool.unpin(pinned, caller);
+        give_back(&pool, pinned, caller);
     }
 }
 
@@ -184,32 +184,45 @@ struct Hasty {
 }
 
 impl Hasty {
-    fn look_up(&self, page: PageId, waiter: &mut Waiter) -> Option<Pinned> {
+    fn look_up(&self, page: PageId, locks: &mut LockContext<WordLock>) -> Option<Pinned> {
         if !self.has_missed.swap(true, Ordering::Relaxed) {
             return None;
         }
-        OneLock::locked_look_up(&self.pages, page, waiter)
+        OneLock::locked_look_up(&self.pages, page, locks)
     }
 }
 
-impl DataCache<WordLock> for Hasty {
+// SAFETY: all is done by another cache; a look-up that misses gives nothing.
+unsafe impl DataCache<WordLock> for Hasty {
     fn arena_bytes(shape: Shape) -> usize {
         OneLock::<WordLock>::arena_bytes(shape)
     }
     fn new(arena: &Arena, shape: Shape) -> Result<Self, CacheError> {
         Ok(Self { pages: OneLock::new(arena, shape)?, has_missed: AtomicBool::new(false) })
     }
-    fn look_up_function() -> LookUp<Self> {
+    fn look_up_function() -> LookUp<WordLock, Self> {
         Self::look_up
     }
-    fn install(&self, page: PageId, frame: NonNull<u8>, waiter: &mut Waiter) -> Pinned {
-        self.pages.install(page, frame, waiter)
+    unsafe fn install(
+        &self,
+        page: PageId,
+        frame: NonNull<u8>,
+        locks: &mut LockContext<WordLock>,
+    ) -> Pinned {
+        // SAFETY: the caller's promise.
+        unsafe { self.pages.install(page, frame, locks) }
     }
-    fn release(&self, pinned: Pinned, waiter: &mut Waiter) {
-        self.pages.release(pinned, waiter);
+    unsafe fn release(&self, pinned: Pinned, locks: &mut LockContext<WordLock>) {
+        // SAFETY: as above.
+        unsafe { self.pages.release(pinned, locks) }
     }
-    fn evict(&self, page: PageId, moves: &dyn Moves, waiter: &mut Waiter) -> Option<Victim> {
-        self.pages.evict(page, moves, waiter)
+    fn evict(
+        &self,
+        page: PageId,
+        moves: &dyn Moves,
+        locks: &mut LockContext<WordLock>,
+    ) -> Option<Victim> {
+        self.pages.evict(page, moves, locks)
     }
     fn partitions(&self) -> usize {
         1
@@ -221,13 +234,13 @@ fn a_page_that_came_in_meanwhile_is_not_read_into_a_second_frame() {
     let arena = arena();
     let backing = Some(Box::new(MapBacking::default()) as Box<dyn Backing>);
     let pool = Pool::<WordLock, Hasty>::new(&arena, shape(10, 3), backing).unwrap();
-    let caller = &mut PoolCaller::new(waiter(LockKind::Ttas));
+    let caller = &mut caller::<WordLock>(LockKind::Ttas);
     let created = pool.create(4, caller).unwrap();
     let found = pool.pin(4, caller).unwrap();
     assert_eq!(found.frame(), created.frame());
     assert_eq!(caller.counts().misses, 1);
-    pool.unpin(created, caller);
-    pool.unpin(found, caller);
+    give_back(&pool, created, caller);
+    give_back(&pool, found, caller);
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Rows in pages: every row has its own bytes, look-ups go through the right cache and pin.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use assay_data_cache::rows::{NamedCache, arena_bytes_with, pages_of};
-use assay_data_cache::{CacheError, DataCacheKind, PagedRows, PinSet, TableShape, Unwatched};
-use assay_primitives::{Arena, LockKind, PageMode, Waiter};
+use assay_data_cache::{CacheError, DataCacheKind, PagedRows, TableShape};
+use assay_primitives::{Arena, LockKind, PageMode};
 
-use crate::support::waiter;
+use crate::support::{UNWATCHED, locks, waiting};
 
 /// Two tables in the default cache, one in the system's; rows of 40, 136 and 8 bytes.
 const TABLES: [TableShape; 3] = [
@@ -22,17 +23,15 @@ fn named(kinds: [DataCacheKind; 2]) -> [NamedCache; 2] {
     [cache("default", kinds[0]), cache("system", kinds[1])]
 }
 
-/// Calls with the rows of both caches' kinds, their arena, and waiters.
-fn with_rows(kinds: [DataCacheKind; 2], lock: LockKind, test: impl FnOnce(&PagedRows)) {
+/// Calls with the rows of both caches' kinds.
+fn with_rows(kinds: [DataCacheKind; 2], lock: LockKind, test: impl FnOnce(&Arc<PagedRows>)) {
     let caches = named(kinds);
-    let arena =
-        Arena::new(arena_bytes_with(&TABLES, &caches, lock.into()), PageMode::Small).unwrap();
-    let built = NamedCache::build_all(&caches, &TABLES, lock.into(), &arena).unwrap();
-    test(&PagedRows::new(&TABLES, built, &arena, &mut waiters(lock)).unwrap());
-}
-
-fn waiters(lock: LockKind) -> [Waiter; 2] {
-    [waiter(lock), waiter(lock)]
+    let bytes = arena_bytes_with(&TABLES, &caches, lock.into());
+    // The rows keep the arena.
+    let arena = Arena::new(bytes, PageMode::Small).unwrap();
+    let rows = PagedRows::new(&TABLES, &caches, lock.into(), waiting(lock), &arena).unwrap();
+    drop(arena);
+    test(&Arc::new(rows));
 }
 
 #[test]
@@ -40,7 +39,7 @@ fn every_row_has_bytes_of_its_own_and_is_found_again() {
     for kind in DataCacheKind::ALL {
         for system in [DataCacheKind::OneLock, DataCacheKind::HyperClock] {
             with_rows([kind, system], LockKind::Ttas, |rows| {
-                let (pins, waiters) = (&mut PinSet::new(), &mut waiters(LockKind::Ttas));
+                let pins = &mut rows.pins(waiting(LockKind::Ttas));
                 let mut all = Vec::new();
                 for (table, shape) in TABLES.iter().enumerate() {
                     for _ in 0..shape.capacity {
@@ -62,7 +61,7 @@ fn every_row_has_bytes_of_its_own_and_is_found_again() {
                 let references: HashSet<u64> = all.iter().map(|row| row.0).collect();
                 assert_eq!(references.len(), all.len());
                 for (reference, row, words) in &all {
-                    let found = rows.locate(*reference, pins, waiters).unwrap().cast::<u64>();
+                    let found = pins.locate(*reference).unwrap().cast::<u64>();
                     assert_eq!(found, *row);
                     // SAFETY: as above.
                     let whole =
@@ -71,7 +70,7 @@ fn every_row_has_bytes_of_its_own_and_is_found_again() {
                 }
                 assert_eq!(pins.held(), all.len());
                 assert_eq!(pins.look_ups()[..3], [3005, 500, 0]);
-                pins.release_all(rows, waiters);
+                pins.release_all();
                 assert_eq!(pins.held(), 0);
             });
         }
@@ -83,16 +82,22 @@ fn every_row_has_bytes_of_its_own_and_is_found_again() {
 fn a_set_pins_each_look_up_until_it_is_released() {
     for kind in DataCacheKind::ALL.into_iter().filter(|kind| kind.evicts()) {
         with_rows([DataCacheKind::OneLock, kind], LockKind::Ttas, |rows| {
-            let (pins, waiters) = (&mut PinSet::new(), &mut waiters(LockKind::Ttas));
+            let pins = &mut rows.pins(waiting(LockKind::Ttas));
             let pages = pages_of(&TABLES, 1);
             let references: Vec<u64> = (0..500).map(|_| rows.allocate(1).unwrap().0).collect();
             for reference in references.iter().chain(&references) {
-                rows.locate(*reference, pins, waiters).unwrap();
+                pins.locate(*reference).unwrap();
             }
             let system = &rows.caches()[1];
-            assert_eq!(system.evict(0, &Unwatched, &mut waiters[1]), None, "{}", kind.name());
-            pins.release_all(rows, waiters);
-            let victims = std::iter::from_fn(|| system.evict(0, &Unwatched, &mut waiters[1]));
+            assert_eq!(
+                system.evict(0, &UNWATCHED, &mut locks(LockKind::Ttas)),
+                None,
+                "{}",
+                kind.name()
+            );
+            pins.release_all();
+            let victims =
+                std::iter::from_fn(|| system.evict(0, &UNWATCHED, &mut locks(LockKind::Ttas)));
             assert_eq!(victims.count(), pages);
         });
     }
@@ -101,13 +106,13 @@ fn a_set_pins_each_look_up_until_it_is_released() {
 #[test]
 fn references_that_never_were_are_not_found() {
     with_rows([DataCacheKind::Optimistic, DataCacheKind::OneLock], LockKind::Ttas, |rows| {
-        let (pins, waiters) = (&mut PinSet::new(), &mut waiters(LockKind::Ttas));
+        let pins = &mut rows.pins(waiting(LockKind::Ttas));
         let (reference, _) = rows.allocate(0).unwrap();
         for wrong in [reference | 0xFFFF, 77 << 16, 1 << 40, 1 << 47, u64::MAX >> 16, u64::MAX] {
-            assert_eq!(rows.locate(wrong, pins, waiters), None, "{wrong:x}");
+            assert_eq!(pins.locate(wrong), None, "{wrong:x}");
             assert!(matches!(rows.free(wrong), Err(CacheError::Unknown { .. })), "{wrong:x}");
         }
-        pins.release_all(rows, waiters);
+        pins.release_all();
     });
 }
 
@@ -129,19 +134,20 @@ fn a_freed_row_is_given_out_again_as_it_was_left() {
 #[test]
 fn tables_that_do_not_fit_are_refused() {
     let arena = Arena::new(1 << 21, PageMode::Small).unwrap();
-    let caches = named([DataCacheKind::OneLock; 2]);
+    let (caches, lock) = (named([DataCacheKind::OneLock; 2]), LockKind::Ttas);
     let refused = |table: TableShape| {
         let tables = [TABLES[2], table];
-        let built =
-            NamedCache::build_all(&caches, &[TABLES[2]], LockKind::Ttas.into(), &arena).unwrap();
-        let rows = PagedRows::new(&tables, built, &arena, &mut waiters(LockKind::Ttas));
+        let rows = PagedRows::new(&tables, &caches, lock.into(), waiting(lock), &arena);
         rows.err().unwrap().to_string()
     };
     let table = TableShape { row_bytes: 100, capacity: 10, cache: 0 };
     let message = refused(TableShape { row_bytes: 20_000, ..table });
     assert!(message.contains("table 1") && message.contains("20000 bytes"), "{message}");
     assert!(refused(TableShape { cache: 2, ..table }).contains("not one of the 2"));
-    assert!(refused(table).contains("room for 1 pages, not 2"));
+    let message = refused(TableShape { row_bytes: 16_000, capacity: 1 << 28, ..table });
+    assert!(message.contains("room for 268435455 pages"), "{message}");
+    let message = refused(TableShape { capacity: 1 << 20, ..table });
+    assert!(message.contains("the rows' pages"), "{message}");
 }
 
 /// Threads allocate, count in rows that all of them look up, and free.
@@ -152,38 +158,38 @@ fn threads_share_rows_without_losing_any() {
         with_rows([kind, kind], LockKind::Futex, |rows| {
             let (shared, _) = rows.allocate(0).unwrap();
             let work = || {
-                let (pins, waiters) = (&mut PinSet::new(), &mut waiters(LockKind::Futex));
+                let pins = &mut rows.pins(waiting(LockKind::Futex));
                 for round in 0..300 {
                     let own: Vec<u64> = (0..5).map(|_| rows.allocate(0).unwrap().0).collect();
                     for reference in &own {
-                        let row = rows.locate(*reference, pins, waiters).unwrap();
+                        let row = pins.locate(*reference).unwrap();
                         // SAFETY: rows are aligned words, used as atomics by all.
                         let word = unsafe { row.cast::<AtomicU64>().as_ref() };
                         word.store(*reference, Ordering::Relaxed);
                     }
-                    let row = rows.locate(shared, pins, waiters).unwrap();
+                    let row = pins.locate(shared).unwrap();
                     // SAFETY: as above.
                     unsafe { row.cast::<AtomicU64>().as_ref() }.fetch_add(1, Ordering::Relaxed);
                     for reference in own {
-                        let row = rows.locate(reference, pins, waiters).unwrap();
+                        let row = pins.locate(reference).unwrap();
                         // SAFETY: as above.
                         let word = unsafe { row.cast::<AtomicU64>().as_ref() };
                         assert_eq!(word.load(Ordering::Relaxed), reference, "round {round}");
                         rows.free(reference).unwrap();
                     }
-                    pins.release_all(rows, waiters);
+                    pins.release_all();
                 }
                 assert_eq!(pins.look_ups()[0], 300 * 11);
             };
             thread::scope(|scope| {
                 (0..THREADS).for_each(|_| drop(scope.spawn(work)));
             });
-            let (pins, waiters) = (&mut PinSet::new(), &mut waiters(LockKind::Futex));
-            let row = rows.locate(shared, pins, waiters).unwrap();
+            let pins = &mut rows.pins(waiting(LockKind::Futex));
+            let row = pins.locate(shared).unwrap();
             // SAFETY: as above.
             let count = unsafe { row.cast::<AtomicU64>().as_ref() }.load(Ordering::Relaxed);
             assert_eq!(count, 300 * THREADS as u64);
-            pins.release_all(rows, waiters);
+            pins.release_all();
         });
     }
 }

@@ -11,7 +11,7 @@ use assay_data_cache::{
 use assay_primitives::locks::{FutexLock, WordLock};
 use assay_primitives::{Arena, LockKind, PageMode, RawLock};
 
-use crate::support::{MapBacking, PAGE_BYTES, fill, next, read, waiter};
+use crate::support::{MapBacking, PAGE_BYTES, caller, fill, give_back, next, read};
 
 const PAGES: usize = 200;
 const THREADS: usize = 4;
@@ -31,7 +31,7 @@ fn work<L: RawLock, D: DataCache<L>>(
     lock: LockKind,
     seed: u64,
 ) -> (u64, PoolCounts) {
-    let caller = &mut PoolCaller::new(waiter(lock));
+    let caller = &mut caller::<L>(lock);
     let (mut random, mut changes) = (seed, 0);
     for _ in 0..OPERATIONS {
         // Half of the look-ups go to a tenth of the pages.
@@ -55,17 +55,17 @@ fn work<L: RawLock, D: DataCache<L>>(
             // SAFETY: still pinned, and the guard is held again.
             assert!(unsafe { read(pinned.frame(), page) } >= count);
         }
-        pool.unpin(pinned, caller);
+        give_back(pool, pinned, caller);
     }
     (changes, caller.counts())
 }
 
-fn created<L: RawLock, D: DataCache<L>>(pool: &Pool<L, D>, caller: &mut PoolCaller) {
+fn created<L: RawLock, D: DataCache<L>>(pool: &Pool<L, D>, caller: &mut PoolCaller<L>) {
     for page in 0..PAGES as PageId {
         let pinned = pool.create(page, caller).unwrap();
         // SAFETY: the page is pinned, and this is the only thread.
         unsafe { fill(pinned.frame(), page, 0) };
-        pool.unpin(pinned, caller);
+        give_back(pool, pinned, caller);
     }
 }
 
@@ -76,7 +76,7 @@ fn stressed<L: RawLock, D: DataCache<L>>(
 ) {
     let arena = Arena::new(Pool::<L, D>::arena_bytes(shape(frames)), PageMode::Small).unwrap();
     let pool = Pool::<L, D>::new(&arena, shape(frames), backing).unwrap();
-    let caller = &mut PoolCaller::new(waiter(lock));
+    let caller = &mut caller::<L>(lock);
     created(&pool, caller);
     let guards: Guards = (0..PAGES).map(|_| Mutex::new(())).collect();
     let results: Vec<(u64, PoolCounts)> = thread::scope(|scope| {
@@ -91,7 +91,7 @@ fn stressed<L: RawLock, D: DataCache<L>>(
             let pinned = pool.pin(page, caller).unwrap();
             // SAFETY: the page is pinned, and this is the only thread left.
             let count = unsafe { read(pinned.frame(), page) };
-            pool.unpin(pinned, caller);
+            give_back(&pool, pinned, caller);
             count
         })
         .sum();
@@ -144,7 +144,7 @@ fn pages_stay_whole_in_a_file() {
 fn a_pool_whose_frames_are_all_pinned_says_so() {
     let arena = Arena::new(1 << 20, PageMode::Small).unwrap();
     let pool = Pool::<WordLock, HyperClock<_>>::new(&arena, shape(5), in_memory()).unwrap();
-    let caller = &mut PoolCaller::new(waiter(LockKind::Ttas));
+    let caller = &mut caller::<WordLock>(LockKind::Ttas);
     created(&pool, caller);
     let pins: Vec<_> = (0..5).map(|page| pool.pin(page, caller).unwrap()).collect();
     let refused = pool.pin(7, caller);
@@ -156,8 +156,8 @@ fn a_pool_whose_frames_are_all_pinned_says_so() {
         assert_eq!(unsafe { read(pinned.frame(), page) }, 0);
     }
     for pinned in pins {
-        pool.unpin(pinned, caller);
+        give_back(&pool, pinned, caller);
     }
     let pinned = pool.pin(7, caller).unwrap();
-    pool.unpin(pinned, caller);
+    give_back(&pool, pinned, caller);
 }

@@ -2,12 +2,10 @@
 
 use std::ptr::NonNull;
 
-use assay_data_cache::{
-    DataCacheKind, Moves, PageCache, PageId, Pinned, Shape, Unwatched, Victim, build,
-};
+use assay_data_cache::{DataCacheKind, Moves, PageCache, PageId, Pinned, Shape, Victim, build};
 use assay_primitives::{Arena, LockKind, PageMode};
 
-use crate::support::{next, waiter};
+use crate::support::{UNWATCHED, install, locks, next, unpin};
 
 const FRAMES: usize = 40;
 const PAGES: u64 = 120;
@@ -118,12 +116,12 @@ impl Twin for Clock {
 /// One thread pins, installs, releases and evicts at random; the twin predicts every victim.
 fn follow(kind: DataCacheKind, twin: &mut dyn Twin) {
     let arena = Arena::new(1 << 16, PageMode::Small).unwrap();
-    let (cache, waiter) = (cache(kind, &arena), &mut waiter(LockKind::Ttas));
+    let (cache, locks) = (cache(kind, &arena), &mut locks(LockKind::Ttas));
     let (mut pins, mut present) = (Vec::new(), vec![false; PAGES as usize]);
     let (mut random, mut evictions, mut refusals) = (7, 0, 0);
     for _ in 0..STEPS {
         let page = (next(&mut random) % PAGES) as PageId;
-        match cache.pin(page, waiter) {
+        match cache.pin(page, locks) {
             Some(pinned) => {
                 assert!(present[page as usize]);
                 assert_eq!((pinned.page(), pinned.frame()), (page, frame(page)));
@@ -133,7 +131,7 @@ fn follow(kind: DataCacheKind, twin: &mut dyn Twin) {
             None => {
                 assert!(!present[page as usize], "page {page} is there and was missed");
                 if present.iter().filter(|is_there| **is_there).count() == FRAMES {
-                    let victim = cache.evict(page, &Unwatched, waiter);
+                    let victim = cache.evict(page, &UNWATCHED, locks);
                     let expected = twin.victim();
                     assert_eq!(victim, expected.map(|page| Victim { page, frame: frame(page) }));
                     let Some(victim) = victim else {
@@ -144,7 +142,7 @@ fn follow(kind: DataCacheKind, twin: &mut dyn Twin) {
                     evictions += 1;
                     present[victim.page as usize] = false;
                 }
-                let pinned = cache.install(page, frame(page), waiter);
+                let pinned = install(&*cache, page, frame(page), locks);
                 present[page as usize] = true;
                 twin.used(&pinned, true);
                 pins.push(pinned);
@@ -164,7 +162,7 @@ fn follow(kind: DataCacheKind, twin: &mut dyn Twin) {
 fn release(pins: &mut Vec<Pinned>, which: usize, cache: &dyn PageCache, twin: &mut dyn Twin) {
     let pinned = pins.swap_remove(which);
     twin.released(pinned.page());
-    cache.unpin(pinned, &mut waiter(LockKind::Ttas));
+    unpin(cache, pinned, &mut locks(LockKind::Ttas));
 }
 
 #[test]
@@ -186,22 +184,23 @@ fn the_hyper_clock_evicts_by_the_clock() {
 fn nothing_is_evicted_while_everything_is_pinned() {
     for kind in DataCacheKind::ALL.into_iter().filter(|kind| kind.evicts()) {
         let arena = Arena::new(1 << 16, PageMode::Small).unwrap();
-        let (cache, waiter) = (cache(kind, &arena), &mut waiter(LockKind::Ttas));
+        let (cache, locks) = (cache(kind, &arena), &mut locks(LockKind::Ttas));
         let mut pins: Vec<Pinned> =
-            (0..FRAMES as PageId).map(|page| cache.install(page, frame(page), waiter)).collect();
-        assert_eq!(cache.evict(99, &Unwatched, waiter), None, "{}", kind.name());
-        cache.unpin(pins.swap_remove(5), waiter);
-        let victim = cache.evict(99, &Unwatched, waiter);
+            (0..FRAMES as PageId).map(|page| install(&*cache, page, frame(page), locks)).collect();
+        assert_eq!(cache.evict(99, &UNWATCHED, locks), None, "{}", kind.name());
+        unpin(&*cache, pins.swap_remove(5), locks);
+        let victim = cache.evict(99, &UNWATCHED, locks);
         assert_eq!(victim, Some(Victim { page: 5, frame: frame(5) }), "{}", kind.name());
-        assert_eq!(cache.evict(99, &Unwatched, waiter), None);
-        assert_eq!(cache.pin(5, waiter), None);
+        assert_eq!(cache.evict(99, &UNWATCHED, locks), None);
+        assert_eq!(cache.pin(5, locks), None);
     }
 }
 
 /// Somebody moves page 5 all the time.
 struct Busy;
 
-impl Moves for Busy {
+// SAFETY: one thread evicts and installs.
+unsafe impl Moves for Busy {
     fn begin(&self, page: PageId) -> bool {
         page != 5
     }
@@ -213,18 +212,18 @@ impl Moves for Busy {
 fn a_page_that_moves_is_not_evicted() {
     for kind in DataCacheKind::ALL.into_iter().filter(|kind| kind.evicts()) {
         let arena = Arena::new(1 << 16, PageMode::Small).unwrap();
-        let (cache, waiter) = (cache(kind, &arena), &mut waiter(LockKind::Ttas));
+        let (cache, locks) = (cache(kind, &arena), &mut locks(LockKind::Ttas));
         for page in [5, 6, 7] {
-            let pinned = cache.install(page, frame(page), waiter);
-            cache.unpin(pinned, waiter);
+            let pinned = install(&*cache, page, frame(page), locks);
+            unpin(&*cache, pinned, locks);
         }
-        let victims = std::iter::from_fn(|| cache.evict(9, &Busy, waiter));
+        let victims = std::iter::from_fn(|| cache.evict(9, &Busy, locks));
         let mut pages: Vec<PageId> = victims.map(|victim| victim.page).collect();
         pages.sort_unstable();
         assert_eq!(pages, [6, 7], "{}", kind.name());
-        let pinned = cache.pin(5, waiter).unwrap();
-        cache.unpin(pinned, waiter);
-        let victim = cache.evict(9, &Unwatched, waiter);
-        assert_eq!(victim.or_else(|| cache.evict(9, &Unwatched, waiter)).unwrap().page, 5);
+        let pinned = cache.pin(5, locks).unwrap();
+        unpin(&*cache, pinned, locks);
+        let victim = cache.evict(9, &UNWATCHED, locks);
+        assert_eq!(victim.or_else(|| cache.evict(9, &UNWATCHED, locks)).unwrap().page, 5);
     }
 }

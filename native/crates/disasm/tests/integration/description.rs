@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::elf::{BSS, Elf, FUNCTION, INDIRECT, OBJECT, START, symbol};
-use assay_disasm::Image;
 use assay_disasm::description::{Asked, Described, Description, Listed, describe, describe_bytes};
+use assay_disasm::{Image, build_id};
 
 const X86_64: u16 = 62;
 const AARCH64: u16 = 183;
@@ -214,6 +214,7 @@ fn this_program_is_described_as_it_runs() {
     let parsed = image.parse().unwrap();
     assert_eq!((found.arch, found.kind), (parsed.set.name(), "executable"));
     assert_eq!(found.build_id, parsed.build_id);
+    assert_eq!(build_id(&path).unwrap(), parsed.build_id);
     assert!(found.needed.iter().any(|name| name.starts_with("libc.so")), "{:?}", found.needed);
     assert!(found.interpreter.is_some() && !found.compilers.is_empty() && !found.stripped);
     let main = found.symbols.iter().find(|symbol| symbol.kind == "function").unwrap();

@@ -2,7 +2,7 @@
 
 pub mod sharded;
 
-use assay_primitives::{Arena, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, RawLock};
 
 use crate::EngineError;
 use crate::page::RowId;
@@ -25,13 +25,13 @@ pub trait Index<L: RawLock>: Sized + Send + Sync {
     fn new(arena: &Arena, capacity: usize, padding: usize) -> Result<Self, EngineError>;
 
     /// The row of a key.
-    fn find(&self, key: u64, waiter: &mut Waiter) -> Option<RowId>;
+    fn find(&self, key: u64, waiter: &mut LockContext<L>) -> Option<RowId>;
 
     /// Adds a key; false if it is there already.
-    fn insert(&self, entry: Entry, waiter: &mut Waiter) -> bool;
+    fn insert(&self, entry: Entry, waiter: &mut LockContext<L>) -> bool;
 
     /// Appends up to `count` entries to `found`, in key order, from the first key not below `from`.
-    fn scan(&self, from: u64, count: usize, waiter: &mut Waiter, found: &mut Vec<Entry>);
+    fn scan(&self, from: u64, count: usize, waiter: &mut LockContext<L>, found: &mut Vec<Entry>);
 
     /// The distance between two neighbouring locks, from their addresses.
     fn lock_stride_bytes(&self) -> usize;

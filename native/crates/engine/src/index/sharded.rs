@@ -8,7 +8,7 @@
 
 use core::cell::UnsafeCell;
 
-use assay_primitives::{Arena, LockTable, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, LockTable, RawLock};
 
 use super::{Entry, Index};
 use crate::EngineError;
@@ -46,11 +46,14 @@ impl<L: RawLock> Sharded<L> {
     fn with_shard<T>(
         &self,
         shard: usize,
-        waiter: &mut Waiter,
+        waiter: &mut LockContext<L>,
         body: impl FnOnce(&mut Vec<Entry>) -> T,
     ) -> T {
+        let entries = self.shards[shard].get();
+        // SAFETY: there are as many locks as shards, and this is one.
+        let lock = unsafe { self.locks.lock_unchecked(shard) };
         // SAFETY: the shard's lock is held while the reference lives.
-        waiter.with(self.locks.lock(shard), || body(unsafe { &mut *self.shards[shard].get() }))
+        waiter.with(lock, || body(unsafe { &mut *entries }))
     }
 }
 
@@ -73,13 +76,13 @@ impl<L: RawLock> Index<L> for Sharded<L> {
     }
 
     #[inline]
-    fn find(&self, key: u64, waiter: &mut Waiter) -> Option<RowId> {
+    fn find(&self, key: u64, waiter: &mut LockContext<L>) -> Option<RowId> {
         self.with_shard(self.shard_of(key), waiter, |entries| {
             position(entries, key).ok().map(|place| entries[place].row)
         })
     }
 
-    fn insert(&self, entry: Entry, waiter: &mut Waiter) -> bool {
+    fn insert(&self, entry: Entry, waiter: &mut LockContext<L>) -> bool {
         self.with_shard(self.shard_of(entry.key), waiter, |entries| {
             let Err(place) = position(entries, entry.key) else { return false };
             entries.insert(place, entry);
@@ -87,7 +90,7 @@ impl<L: RawLock> Index<L> for Sharded<L> {
         })
     }
 
-    fn scan(&self, from: u64, count: usize, waiter: &mut Waiter, found: &mut Vec<Entry>) {
+    fn scan(&self, from: u64, count: usize, waiter: &mut LockContext<L>, found: &mut Vec<Entry>) {
         let wanted = found.len() + count;
         for shard in self.shard_of(from)..self.shards.len() {
             self.with_shard(shard, waiter, |entries| {

@@ -9,7 +9,7 @@ use assay_index::{BuiltIndex, IndexKind};
 use assay_log::{Log, LogMode};
 use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Address, Arena, Clock, Waiter};
+use assay_primitives::{Address, Arena, Clock};
 use assay_transactions::{
     CcKind, ConcurrencyControl, Database, MemoryRows, MultiVersion, NoWait, Optimistic, Options,
     Rows, TableOptions, WaitDie,
@@ -94,9 +94,7 @@ fn with_cc<C: ConcurrencyControl, J: Job + 'static>(
     let memory = MemoryRows::new(parts.pages);
     let in_memory = bytes_in_memory(parts, &job, Database::<C>::HEADER_BYTES);
     memory.reserve(in_memory + in_memory / 8, threads)?;
-    let caches =
-        named_caches(parts, &job, Database::<C>::HEADER_BYTES, &memory, clock, workers(threads))?
-            .map(Arc::new);
+    let caches = named_caches(parts, &job, Database::<C>::HEADER_BYTES, &memory, clock)?;
     let log = open_log(parts.log, log_folder, clock)?;
     let rows = match &caches {
         Some(caches) => {
@@ -114,16 +112,8 @@ fn with_cc<C: ConcurrencyControl, J: Job + 'static>(
         workers: workers(threads),
         ..Options::new(tables, clock)
     })?;
-    let running = Running {
-        job,
-        database,
-        caches: caches.clone(),
-        log,
-        threads,
-        has_waits,
-        repeat_every: parts.repeat_every,
-        clock,
-    };
+    let running =
+        Running { job, database, log, threads, has_waits, repeat_every: parts.repeat_every, clock };
     let engine = Box::new(running);
     Ok(Built { engine, caches, memory, index_find, lock_slow: cache_lock_slow })
 }
@@ -151,8 +141,7 @@ fn named_caches(
     header_bytes: usize,
     memory: &MemoryRows,
     clock: Clock,
-    workers: usize,
-) -> Result<Option<NamedCaches>, EngineError> {
+) -> Result<Option<Arc<NamedCaches>>, EngineError> {
     let (mut shapes, mut places) = (Vec::new(), Vec::new());
     for schema in job.tables() {
         let is_system = job.is_system(schema.id);
@@ -180,11 +169,8 @@ fn named_caches(
     let lock = CacheLock { kind: parts.lock, is_elided: parts.elision == Elision::On };
     let waiting = cache_waiting(parts, clock)?;
     let arena = Arena::new(rows::arena_bytes_with(&shapes, &named, lock), parts.pages)?;
-    let caches = NamedCache::build_all(&named, &shapes, lock, &arena)?;
-    let waiter = || Waiter::new(waiting);
-    let mut waiters: Vec<Waiter> = CACHES.iter().map(|_| waiter()).collect();
-    let rows = PagedRows::new(&shapes, caches, &arena, &mut waiters)?;
-    Ok(Some(NamedCaches::new(places, rows, memory, workers, waiter, arena)))
+    let rows = PagedRows::new(&shapes, &named, lock, waiting, &arena)?;
+    Ok(Some(Arc::new(NamedCaches::new(places, rows, memory, waiting, arena))))
 }
 
 /// How the locks of data caches are waited for. Refuses elision that cannot be.

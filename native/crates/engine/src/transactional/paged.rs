@@ -4,13 +4,13 @@
 //! of the cache `system`. A reference with the top bit set names a row in pages, any other is an
 //! address.
 
-use core::cell::UnsafeCell;
 use core::ptr::NonNull;
+use std::sync::Arc;
 
 use assay_data_cache::{PagedRows, PinSet};
-use assay_primitives::locks::ElisionCounts;
-use assay_primitives::{Arena, Contention, Waiter};
-use assay_transactions::{Allocator, MemoryRows, RowStore, RowStoreError};
+use assay_primitives::locks::{ElisionCounts, Waiting};
+use assay_primitives::{Arena, Contention};
+use assay_transactions::{Allocator, MemoryRows, RowStore, RowStoreError, StoredRows};
 use assay_workload::tables::TableId;
 
 /// The caches, in the order of their places.
@@ -27,27 +27,21 @@ pub enum Place {
     Pages(usize),
 }
 
-/// What one worker uses, and nobody else.
-struct Own {
-    pins: PinSet,
-    waiters: Vec<Waiter>,
-    memory: Allocator,
-}
-
 /// See the module.
 pub struct NamedCaches {
-    places: Vec<Place>,
-    rows: PagedRows,
-    own: Vec<UnsafeCell<Own>>,
-    /// Last, so that everything that points into it is dropped before.
+    places: Arc<[Place]>,
+    rows: Arc<PagedRows>,
+    memory: MemoryRows,
+    waiting: Waiting,
     arena: Arena,
 }
 
-// SAFETY: `own` is reached by worker number, and a worker is one thread at a time; everything else
-// is shared by design.
-unsafe impl Sync for NamedCaches {}
-// SAFETY: nothing in it belongs to a thread.
-unsafe impl Send for NamedCaches {}
+/// One worker's way to the rows.
+pub struct NamedRows {
+    places: Arc<[Place]>,
+    pins: PinSet,
+    memory: Allocator,
+}
 
 /// What a worker met at the caches, and how often it looked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,22 +55,16 @@ pub struct CacheCounts {
 }
 
 impl NamedCaches {
-    /// Rows in these places. `waiter` makes a waiter for the caches' locks.
+    /// Rows in these places. `waiting` is for the caches' locks, and `arena` has the pages.
     pub fn new(
         places: Vec<Place>,
         rows: PagedRows,
         memory: &MemoryRows,
-        workers: usize,
-        waiter: impl Fn() -> Waiter,
+        waiting: Waiting,
         arena: Arena,
     ) -> Self {
-        let own = || Own {
-            pins: PinSet::new(),
-            waiters: CACHES.iter().map(|_| waiter()).collect(),
-            memory: memory.allocator(),
-        };
-        let own = (0..workers).map(|_| UnsafeCell::new(own())).collect();
-        Self { places, rows, own, arena }
+        let (places, rows) = (places.into(), Arc::new(rows));
+        Self { places, rows, memory: memory.clone(), waiting, arena }
     }
 
     /// The pages, for witnesses and manifests.
@@ -88,73 +76,73 @@ impl NamedCaches {
     pub fn arena(&self) -> &Arena {
         &self.arena
     }
+}
 
-    #[allow(clippy::mut_from_ref)] // A worker's own.
-    fn own(&self, worker: usize) -> &mut Own {
-        // SAFETY: a worker's number belongs to one thread at a time, and no reference made here
-        // outlives the call that made it.
-        unsafe { &mut *self.own[worker].get() }
-    }
-
-    /// What a worker met so far. Only that worker's own thread may ask.
-    pub fn counts(&self, worker: usize) -> CacheCounts {
-        let own = self.own(worker);
+impl NamedRows {
+    /// What the worker met so far.
+    pub fn counts(&self) -> CacheCounts {
         let mut counts = CacheCounts::default();
-        for (place, waiter) in own.waiters.iter().enumerate() {
-            counts.contention[place] = waiter.counts();
-            counts.elision[place] = waiter.elision();
-            counts.look_ups[place] = own.pins.look_ups()[place];
+        for (place, locks) in self.pins.locks().iter().enumerate() {
+            counts.contention[place] = locks.counts();
+            counts.elision[place] = locks.elision();
+            counts.look_ups[place] = self.pins.look_ups()[place];
         }
         counts
     }
 }
 
-// SAFETY: pages and memory give rows that belong to one reference until it is released; both stay
-// mapped as long as the store, and locating writes no row.
+// SAFETY: all rows are in the pages and the memory of this value.
 unsafe impl RowStore for NamedCaches {
+    fn rows(&self) -> Box<dyn StoredRows> {
+        let (places, pins) = (Arc::clone(&self.places), self.rows.pins(self.waiting));
+        Box::new(NamedRows { places, pins, memory: self.memory.allocator() })
+    }
+}
+
+// SAFETY: pages and memory give rows that belong to one reference until it is released; both stay
+// mapped as long as this value, and locating writes no row.
+unsafe impl StoredRows for NamedRows {
     fn allocate(
-        &self,
-        worker: usize,
+        &mut self,
         table: TableId,
         bytes: usize,
     ) -> Result<(u64, NonNull<u64>), RowStoreError> {
         match self.places[usize::from(table.0)] {
             Place::Memory => {
-                let words = self.own(worker).memory.allocate(bytes).ok_or(RowStoreError::Full)?;
+                let words = self.memory.allocate(bytes).ok_or(RowStoreError::Full)?;
                 Ok((words.as_ptr().expose_provenance() as u64, words.cast()))
             }
             Place::Pages(number) => {
                 // It can fail in one way only: all rows of the table are in use.
                 let (reference, row) =
-                    self.rows.allocate(number).map_err(|_| RowStoreError::Full)?;
+                    self.pins.rows().allocate(number).map_err(|_| RowStoreError::Full)?;
                 Ok((reference | IN_PAGES, row.cast()))
             }
         }
     }
 
-    fn locate(&self, worker: usize, reference: u64) -> Result<NonNull<u64>, RowStoreError> {
+    fn locate(&mut self, reference: u64) -> Result<NonNull<u64>, RowStoreError> {
         if reference & IN_PAGES == 0 {
             let row = core::ptr::with_exposed_provenance_mut(reference as usize);
             return NonNull::new(row).ok_or_else(|| unknown(reference));
         }
-        let Own { pins, waiters, .. } = self.own(worker);
-        let row = self.rows.locate(reference & !IN_PAGES, pins, waiters);
+        let row = self.pins.locate(reference & !IN_PAGES);
         row.map(NonNull::cast).ok_or_else(|| unknown(reference))
     }
 
-    fn release(&self, worker: usize, table: TableId, reference: u64, bytes: usize) {
+    unsafe fn release(&mut self, table: TableId, reference: u64, bytes: usize) {
         match self.places[usize::from(table.0)] {
-            Place::Memory => self.own(worker).memory.release(reference, bytes),
+            // SAFETY: the caller's promise: `allocate` took it from this memory.
+            Place::Memory => unsafe { self.memory.release(reference, bytes) },
             Place::Pages(_) => {
                 // The reference came from `allocate`, so its page is known.
-                let _ = self.rows.free(reference & !IN_PAGES);
+                let _ = self.pins.rows().free(reference & !IN_PAGES);
             }
         }
     }
 
-    fn end(&self, worker: usize) {
-        let Own { pins, waiters, .. } = self.own(worker);
-        pins.release_all(&self.rows, waiters);
+    fn end(&mut self) {
+        self.pins.release_all();
     }
 }
 

@@ -10,7 +10,7 @@ use assay_transactions::{ConcurrencyControl, Database, Failure, Worker};
 use assay_workload::stream::Extras;
 
 use super::job::Job;
-use super::paged::{CacheCounts, NamedCaches};
+use super::paged::{CacheCounts, NamedRows};
 use super::terminals::Terminals;
 use crate::EngineError;
 
@@ -83,7 +83,6 @@ pub struct TransactionalCounts {
 pub struct Running<C: ConcurrencyControl, J> {
     pub(super) job: J,
     pub(super) database: Database<C>,
-    pub(super) caches: Option<Arc<NamedCaches>>,
     pub(super) log: Option<Arc<Log>>,
     pub(super) threads: usize,
     pub(super) has_waits: bool,
@@ -221,7 +220,6 @@ impl<C: ConcurrencyControl, J: Job> TransactionalSession for Session<'_, C, J> {
 
     fn counts(&self) -> TransactionalCounts {
         let counts = self.worker.counts();
-        let caches = self.engine.caches.as_ref();
         let mut named = vec![
             ("commits", counts.commits),
             ("retries", counts.retries),
@@ -240,7 +238,7 @@ impl<C: ConcurrencyControl, J: Job> TransactionalSession for Session<'_, C, J> {
             index_look_ups: counts.index_look_ups,
             row: counts.row_locks,
             log: counts.log.lock,
-            caches: caches.map(|it| it.counts(self.worker.number())).unwrap_or_default(),
+            caches: self.worker.stored_rows().map(NamedRows::counts).unwrap_or_default(),
             named,
             executed: self.executed,
         }

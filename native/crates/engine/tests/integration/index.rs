@@ -6,13 +6,13 @@ use assay_engine::index::sharded::Sharded;
 use assay_engine::index::{Entry, Index};
 use assay_engine::page::RowId;
 use assay_primitives::locks::{Waiting, WordLock};
-use assay_primitives::{Arena, Clock, Hint, LockKind, PageMode, Waiter};
+use assay_primitives::{Arena, Clock, Hint, LockContext, LockKind, PageMode};
 use assay_workload::random::Random;
 
 #[test]
 fn the_index_answers_like_an_ordered_map() {
     let waiting = Waiting::new(LockKind::Tas, Hint::None, 1, Clock::calibrated()).unwrap();
-    let mut waiter = Waiter::new(waiting);
+    let mut waiter = LockContext::new(waiting);
     let arena = Arena::new(1 << 20, PageMode::Small).unwrap();
     let index = Sharded::<WordLock>::new(&arena, 2000, 0).unwrap();
     let mut twin = BTreeMap::new();

@@ -37,7 +37,8 @@ impl OneKey {
     }
 }
 
-impl Index for OneKey {
+// SAFETY: one key, whose reference is one atomic word.
+unsafe impl Index for OneKey {
     fn find_function() -> Find<Self> {
         |index, _, _, _| index.get()
     }

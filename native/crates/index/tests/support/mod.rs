@@ -6,14 +6,14 @@ use std::sync::OnceLock;
 use assay_index::{
     BuiltIndex, Caller, Index, IndexKind, NodeSet, build, build_cached, build_on_pages,
 };
-use assay_primitives::locks::{Waiter, Waiting};
-use assay_primitives::{Clock, Hint, LockKind, PageMode};
+use assay_primitives::locks::Waiting;
+use assay_primitives::{AnyLockContext, Clock, Hint, LockKind, PageMode};
 
 /// A caller for latches of a kind, with the architecture's usual hint.
 pub fn caller(lock: LockKind) -> Caller {
     let hint = if cfg!(target_arch = "x86_64") { Hint::Pause } else { Hint::Yield };
     let waiting = Waiting::new(lock, hint, 1 << 10, clock()).expect("every CPU has this hint");
-    Caller::new(Waiter::new(waiting))
+    Caller::new(AnyLockContext::new(waiting))
 }
 
 fn clock() -> Clock {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_primitives::locks::Waiting;
-use assay_primitives::{Arena, LockTable, PageMode, PrimitiveError, RawLock, Waiter};
+use assay_primitives::{Arena, LockContext, LockTable, PageMode, PrimitiveError, RawLock};
 
 /// Pairs between two looks at the stop flag.
 const BATCH: usize = 16;
@@ -80,7 +80,7 @@ pub fn own<L: RawLock>(
     let guarded = Guarded::default();
     let (lock, guarded) = (locks.lock(0), &guarded);
     Ok(contend(threads, time, || {
-        let mut waiter = Waiter::new(waiting);
+        let mut waiter = LockContext::new(waiting);
         move || {
             waiter.with(lock, || {
                 // SAFETY: the lock is held.

@@ -16,7 +16,7 @@
 //! threads that write the same line are never both in a transaction.
 //!
 //! **Counting.** Aborts are noted in the token between two transactions. The counters of the
-//! `Waiter` are written inside the transaction: if it commits, so do they, and if it aborts they
+//! `LockContext` are written inside the transaction: if it commits, so do they, and if it aborts they
 //! never were.
 
 use core::cell::Cell;
@@ -135,7 +135,7 @@ unsafe impl<H: Htm> RawLock for ElidedLock<H> {
     type Token = Elision;
 
     #[inline(always)]
-    fn enter(&self, token: &Elision) -> Result<(), usize> {
+    unsafe fn enter(&self, token: &Elision) -> Result<(), usize> {
         if self.elide(token) { Ok(()) } else { Err(core::ptr::from_ref(token) as usize) }
     }
 

@@ -40,7 +40,7 @@ unsafe impl RawLock for FutexLock {
     type Token = ();
 
     #[inline(always)]
-    fn enter(&self, (): &()) -> Result<(), usize> {
+    unsafe fn enter(&self, (): &()) -> Result<(), usize> {
         if self.take() { Ok(()) } else { Err(0) }
     }
 

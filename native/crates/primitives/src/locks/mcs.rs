@@ -11,7 +11,7 @@
 //! | true | its thread waits |
 //! | false | its predecessor has handed the lock over (or there was none) |
 //!
-//! The node is the token, on the stack of the acquisition. It must not move, which `Waiter::with`
+//! The node is the token, on the stack of the acquisition. It must not move, which `LockContext::with`
 //! guarantees by keeping it in place for the whole critical section.
 
 use super::RawLock;
@@ -40,7 +40,7 @@ unsafe impl RawLock for McsLock {
     type Token = Node;
 
     #[inline(always)]
-    fn enter(&self, node: &Node) -> Result<(), usize> {
+    unsafe fn enter(&self, node: &Node) -> Result<(), usize> {
         let own = core::ptr::from_ref(node).cast_mut();
         node.waiting.store(true, Ordering::Relaxed);
         let before = self.tail.swap(own, Ordering::AcqRel);

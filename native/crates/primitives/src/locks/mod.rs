@@ -3,12 +3,12 @@
 //! A lock is eight bytes, all zero when free, so that it fits a row header or a table with any
 //! stride. Four types cover six kinds: TAS, TTAS and back-off share a word and differ only in how
 //! they wait. The fast path (`RawLock`) is generic code in the caller; the waiting is reached
-//! through a function pointer chosen once per run (`Waiter`), because an indirect call costs
+//! through a function pointer chosen once per run (`LockContext`), because an indirect call costs
 //! nothing next to waiting. Each (kind, hint) pair has its own exported symbol
 //! `assay_lock_KIND_slow_HINT`: a disassembly of the running binary then proves which hint the code
 //! that ran contains.
 //!
-//! Contention is counted per thread and per lock class in the `Waiter`, never in shared memory, and
+//! Contention is counted per thread and per lock class in the `LockContext`, never in shared memory, and
 //! nothing is written while spinning. The clock is read only on the slow path.
 //!
 //! `tests/loom.rs` runs every kind through loom (`sync` is the door), and shows that loom rejects
@@ -16,6 +16,7 @@
 //!
 //! Not here: reader-writer locks, try-lock.
 
+mod context;
 pub mod elided;
 pub mod futex;
 pub mod mcs;
@@ -28,12 +29,15 @@ pub mod table;
 pub mod ticket;
 pub mod word;
 
+pub use context::{AnyLockContext, LockContext};
 pub use elided::{ElidedLock, ElisionCounts};
 pub use futex::FutexLock;
 pub use mcs::McsLock;
 pub use table::LockTable;
 pub use ticket::TicketLock;
 pub use word::WordLock;
+
+use core::any::TypeId;
 
 use crate::arch::current::{htm as current_htm, slow as current};
 use crate::{Address, Called, Clock, Hint, PrimitiveError, htm};
@@ -79,6 +83,32 @@ impl LockKind {
     }
 }
 
+/// Calls with the type of a kind's locks: `with_lock!(kind, L => of::<L>())`. The one place that knows
+/// which kinds share a type.
+#[macro_export]
+macro_rules! with_lock {
+    ($kind:expr, $lock:ident => $body:expr) => {
+        match $kind {
+            $crate::LockKind::Tas | $crate::LockKind::Ttas | $crate::LockKind::Backoff => {
+                type $lock = $crate::locks::WordLock;
+                $body
+            }
+            $crate::LockKind::Ticket => {
+                type $lock = $crate::locks::TicketLock;
+                $body
+            }
+            $crate::LockKind::Mcs => {
+                type $lock = $crate::locks::McsLock;
+                $body
+            }
+            $crate::LockKind::Futex => {
+                type $lock = $crate::locks::FutexLock;
+                $body
+            }
+        }
+    };
+}
+
 /// Waits until the lock is held. Arguments: the lock, what `RawLock::enter` returned, and the spin
 /// limit (back-off and futex). Returns how often it spun: hints executed, or probes where the hint
 /// is nothing.
@@ -90,14 +120,17 @@ pub type SlowPath = unsafe extern "C" fn(lock: *const (), argument: usize, limit
 /// The type is eight bytes, aligned to eight, and free when all of them are zero. Between a
 /// successful `enter` (or the slow path that follows a failed one) and `leave`, no other thread
 /// gets through either: acquiring is an acquire operation, `leave` a release operation.
-pub unsafe trait RawLock: Sized + Send + Sync + 'static {
+pub unsafe trait RawLock: Default + Send + Sync + 'static {
     /// What an acquisition keeps on its stack: a queue node for MCS, the history of an elision,
     /// nothing for the others.
     type Token: Default;
 
     /// Takes the lock if it is free. `Err` carries the argument for the slow path, which must then
     /// be called before anything else.
-    fn enter(&self, token: &Self::Token) -> Result<(), usize>;
+    ///
+    /// # Safety
+    /// The token is fresh, and neither moves nor dies before `leave` was called with it.
+    unsafe fn enter(&self, token: &Self::Token) -> Result<(), usize>;
 
     /// Releases the lock.
     ///
@@ -144,10 +177,12 @@ impl Contention {
     }
 }
 
-/// One way of waiting: a kind, a hint, a limit, and the function that they select.
+/// One way of waiting: a kind, a hint, a limit, and the function that they select, which is for locks
+/// of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
     slow: Called<SlowPath>,
+    lock_type: TypeId,
     limit: u32,
     clock: Clock,
 }
@@ -165,7 +200,8 @@ impl Waiting {
             what: format!("lock `{}` has no slow path with hint `{}`", kind.name(), hint.name()),
             next: "choose another hint".to_owned(),
         })?;
-        Ok(Self { slow: Called::new(slow), limit: limit.max(1), clock })
+        let lock_type = with_lock!(kind, L => TypeId::of::<L>());
+        Ok(Self { slow: Called::new(slow), lock_type, limit: limit.max(1), clock })
     }
 
     /// The waiting of an elided lock (`ElidedLock`): after an abort it tries again, at most
@@ -177,91 +213,20 @@ impl Waiting {
             what: format!("an elided lock has no slow path with hint `{}`", hint.name()),
             next: "choose another hint".to_owned(),
         })?;
-        Ok(Self { slow: Called::new(slow), limit: retries, clock })
+        let lock_type = TypeId::of::<ElidedLock>();
+        Ok(Self { slow: Called::new(slow), lock_type, limit: retries, clock })
     }
 
     /// A waiting by any function, for models.
     ///
     /// # Safety
-    /// `slow` keeps the promises of `SlowPath` for every lock that is acquired with this waiting.
-    pub unsafe fn modelled(slow: SlowPath, limit: u32, clock: Clock) -> Self {
-        Self { slow: Called::new(slow), limit, clock }
+    /// `slow` keeps the promises of `SlowPath` for every lock of type `L`.
+    pub unsafe fn modelled<L: RawLock>(slow: SlowPath, limit: u32, clock: Clock) -> Self {
+        Self { slow: Called::new(slow), lock_type: TypeId::of::<L>(), limit, clock }
     }
 
     /// The run-time address of the slow path that is called.
     pub fn address(&self) -> Address {
         self.slow.address()
-    }
-}
-
-/// One thread's door to the locks of one class: how to wait, and what was met.
-#[derive(Debug)]
-pub struct Waiter {
-    waiting: Waiting,
-    counts: Contention,
-    elision: ElisionCounts,
-}
-
-impl Waiter {
-    /// A waiter that has met nothing yet.
-    pub fn new(waiting: Waiting) -> Self {
-        Self { waiting, counts: Contention::default(), elision: ElisionCounts::default() }
-    }
-
-    /// What this thread has met so far.
-    pub fn counts(&self) -> Contention {
-        self.counts
-    }
-
-    /// What this thread has met so far at elided locks.
-    pub fn elision(&self) -> ElisionCounts {
-        self.elision
-    }
-
-    /// Runs `body` while holding `lock`. The lock must be one of the kind this waiter was made for.
-    /// A panic in `body` leaves the lock held: in this program a panic ends the run.
-    #[inline(always)]
-    pub fn with<L: RawLock, T>(&mut self, lock: &L, body: impl FnOnce() -> T) -> T {
-        let token = L::Token::default();
-        // SAFETY: the token is fresh and stays in place until `leave` below.
-        unsafe { self.take(lock, &token) };
-        let result = body();
-        // SAFETY: `take` took the lock with this token, which stayed in place.
-        unsafe { lock.leave(&token) };
-        result
-    }
-
-    /// Takes `lock` and leaves its release to the caller (`RawLock::leave`): for latch coupling,
-    /// where holding times overlap without nesting. The lock must be one of the kind this waiter
-    /// was made for.
-    ///
-    /// # Safety
-    /// `token` is fresh (never used before), and neither moves nor dies before `leave` was called
-    /// with it.
-    #[inline(always)]
-    pub unsafe fn take<L: RawLock>(&mut self, lock: &L, token: &L::Token) {
-        if cfg!(not(feature = "uncounted")) {
-            self.counts.grabs += 1;
-        }
-        if let Err(argument) = lock.enter(token) {
-            self.wait(core::ptr::from_ref(lock).cast(), argument);
-        }
-        L::account(token, &mut self.elision);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wait(&mut self, lock: *const (), argument: usize) {
-        // SAFETY: `lock` is alive (borrowed by `with`), `argument` came from its `enter`.
-        let wait = || unsafe { (self.waiting.slow.function())(lock, argument, self.waiting.limit) };
-        if cfg!(feature = "uncounted") {
-            wait();
-            return;
-        }
-        let start = self.waiting.clock.ticks();
-        let spins = wait();
-        self.counts.waits += 1;
-        self.counts.spins += spins;
-        self.counts.wait_ticks += self.waiting.clock.ticks().saturating_sub(start);
     }
 }

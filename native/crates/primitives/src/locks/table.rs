@@ -13,6 +13,7 @@ use crate::Arena;
 
 /// A number of locks at equal distances.
 pub struct LockTable<L> {
+    _arena: Arena,
     base: NonNull<u8>,
     count: usize,
     stride: usize,
@@ -41,15 +42,25 @@ impl<L: RawLock> LockTable<L> {
         let () = Self::SHAPE;
         let stride = Self::stride_of(padding);
         let base = arena.carve(count * stride, TABLE_ALIGNMENT)?;
-        Some(Self { base, count, stride, locks: PhantomData })
+        Some(Self { _arena: arena.clone(), base, count, stride, locks: PhantomData })
     }
 
     /// One lock.
-    #[inline(always)]
     pub fn lock(&self, index: usize) -> &L {
+        assert!(index < self.count, "lock {index} of {}", self.count);
+        // SAFETY: just checked.
+        unsafe { self.lock_unchecked(index) }
+    }
+
+    /// One lock, for who has compared the index with something else already.
+    ///
+    /// # Safety
+    /// `index` is below [`count`](Self::count).
+    #[inline(always)]
+    pub unsafe fn lock_unchecked(&self, index: usize) -> &L {
         debug_assert!(index < self.count);
-        // SAFETY: `new` reserved `count` strides of zeroed arena memory, and zero is a free lock;
-        // callers index below `count`, and the arena outlives the table by the owner's contract.
+        // SAFETY: `new` reserved `count` strides of zeroed memory, zero is a free lock, and the arena
+        // is this table's too.
         unsafe { &*self.base.as_ptr().add(index * self.stride).cast::<L>() }
     }
 

@@ -27,7 +27,7 @@ unsafe impl RawLock for TicketLock {
     type Token = ();
 
     #[inline(always)]
-    fn enter(&self, (): &()) -> Result<(), usize> {
+    unsafe fn enter(&self, (): &()) -> Result<(), usize> {
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
         if self.serving.load(Ordering::Acquire) == ticket { Ok(()) } else { Err(ticket as usize) }
     }

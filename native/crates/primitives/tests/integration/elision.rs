@@ -8,7 +8,7 @@ use assay_primitives::arch::all::hint::Nothing;
 use assay_primitives::htm::{self, AbortCode, Begun, Htm, HtmState};
 use assay_primitives::locks::elided::elided_slow;
 use assay_primitives::locks::{ElidedLock, ElisionCounts, Waiting};
-use assay_primitives::{Clock, Contention, Hint, RawLock, Waiter};
+use assay_primitives::{Clock, Contention, Hint, LockContext, RawLock};
 
 /// Transactions that come out as the thread's script says; at its end they start.
 struct Scripted;
@@ -43,13 +43,13 @@ impl Htm for Scripted {
 type Lock = ElidedLock<Scripted>;
 
 unsafe extern "C" fn slow(lock: *const (), token: usize, retries: u32) -> u64 {
-    // SAFETY: called by `Waiter` only, with what `Lock::enter` returned.
+    // SAFETY: called by a `LockContext` only, with what `Lock::enter` returned.
     unsafe { elided_slow::<Scripted, Nothing>(lock, token, retries) }
 }
 
-fn waiter(retries: u32) -> Waiter {
+fn waiter(retries: u32) -> LockContext<Lock> {
     // SAFETY: `slow` is the waiting of `Lock`, the only lock here.
-    Waiter::new(unsafe { Waiting::modelled(slow, retries, Clock::calibrated()) })
+    LockContext::new(unsafe { Waiting::modelled::<Lock>(slow, retries, Clock::calibrated()) })
 }
 
 fn scripted(codes: &[u32]) {
@@ -133,7 +133,7 @@ fn contend<L: RawLock + Default>(waiting: Waiting, before: impl Fn() + Sync) -> 
     const TIMES: u64 = 20_000;
     let (lock, shared) = (L::default(), Shared(UnsafeCell::new([0; 2])));
     let work = || {
-        let (mut waiter, shared) = (Waiter::new(waiting), &shared);
+        let (mut waiter, shared) = (LockContext::new(waiting), &shared);
         for _ in 0..TIMES {
             before();
             waiter.with(&lock, || {
@@ -159,7 +159,7 @@ fn contend<L: RawLock + Default>(waiting: Waiting, before: impl Fn() + Sync) -> 
 #[test]
 fn threads_whose_transactions_all_abort_are_kept_apart_by_the_lock() {
     // SAFETY: `slow` is the waiting of `Lock`.
-    let waiting = unsafe { Waiting::modelled(slow, 0, Clock::calibrated()) };
+    let waiting = unsafe { Waiting::modelled::<Lock>(slow, 0, Clock::calibrated()) };
     let counts = contend::<Lock>(waiting, || scripted(&[AbortCode::CAPACITY]));
     assert_eq!((counts.elided, counts.capacity), (0, counts.fallbacks));
 }

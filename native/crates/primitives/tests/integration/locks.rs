@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use assay_primitives::locks::{FutexLock, McsLock, TicketLock, Waiting, WordLock};
 use assay_primitives::{
-    Arena, Clock, Contention, Hint, LockKind, LockTable, PageMode, RawLock, Waiter,
+    AnyLockContext, Arena, Clock, Contention, Hint, LockContext, LockKind, LockTable, PageMode,
+    RawLock,
 };
 
 const THREADS: usize = 4;
@@ -26,7 +27,7 @@ fn contend<L: RawLock>(kind: LockKind, hint: Hint) {
     let locks = LockTable::<L>::new(&arena, 2, 64).unwrap();
     let (shared, stop) = (Shared(UnsafeCell::new([0; 2])), AtomicBool::new(false));
     let count = || {
-        let mut waiter = Waiter::new(waiting);
+        let mut waiter = LockContext::new(waiting);
         while !stop.load(Ordering::Relaxed) {
             let shared = &shared;
             waiter.with(locks.lock(1), || {
@@ -82,7 +83,7 @@ fn an_uncontended_lock_never_waits() {
     let waiting = Waiting::new(LockKind::Mcs, Hint::None, 1, Clock::calibrated()).unwrap();
     let arena = Arena::new(4096, PageMode::Small).unwrap();
     let table = LockTable::<McsLock>::new(&arena, 1, 0).unwrap();
-    let mut waiter = Waiter::new(waiting);
+    let mut waiter = LockContext::new(waiting);
     for _ in 0..1000 {
         waiter.with(table.lock(0), || {});
     }
@@ -94,4 +95,41 @@ fn a_hint_of_another_architecture_is_missing() {
     let foreign = Hint::ALL.into_iter().find(|hint| !Hint::available().contains(hint)).unwrap();
     let refused = Waiting::new(LockKind::Ttas, foreign, 1, Clock::calibrated()).unwrap_err();
     assert!(refused.to_string().contains(foreign.name()), "{refused}");
+}
+
+fn waiting(kind: LockKind) -> Waiting {
+    Waiting::new(kind, Hint::None, 1, Clock::calibrated()).unwrap()
+}
+
+#[test]
+#[should_panic(expected = "locks of another type")]
+fn a_context_refuses_a_waiting_for_locks_of_another_type() {
+    LockContext::<McsLock>::new(waiting(LockKind::Ttas));
+}
+
+#[test]
+#[should_panic(expected = "locks of another type")]
+fn a_context_whose_type_was_chosen_at_run_time_does_not_wait_for_another() {
+    let lock = TicketLock::default();
+    let mut wrong = AnyLockContext::new(waiting(LockKind::Ttas));
+    LockContext::new(waiting(LockKind::Ticket)).with(&lock, || wrong.of().with(&lock, || {}));
+}
+
+#[test]
+fn a_table_keeps_the_arena_that_its_locks_lie_in() {
+    let arena = Arena::new(4096, PageMode::Small).unwrap();
+    let table = LockTable::new(&arena, 4, 64).unwrap();
+    drop(arena);
+    let mut locks = LockContext::<WordLock>::new(waiting(LockKind::Ttas));
+    for index in 0..table.count() {
+        locks.with(table.lock(index), || {});
+    }
+    assert_eq!(locks.counts().grabs, 4);
+}
+
+#[test]
+#[should_panic(expected = "lock 4 of 4")]
+fn a_lock_that_a_table_has_not_is_refused() {
+    let arena = Arena::new(4096, PageMode::Small).unwrap();
+    LockTable::<WordLock>::new(&arena, 4, 64).unwrap().lock(4);
 }

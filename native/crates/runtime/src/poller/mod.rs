@@ -63,7 +63,7 @@ impl Poller {
     pub fn add(&self, file: BorrowedFd<'_>) -> Result<SourceId, RuntimeError> {
         match self {
             Self::Epoll(epoll) => epoll.add(file),
-            Self::Uring(uring) => Ok(uring.add()),
+            Self::Uring(uring) => Ok(uring.add(file)),
         }
     }
 
@@ -123,16 +123,21 @@ impl Poller {
     ) -> Poll<Result<usize, Errno>> {
         match self {
             Self::Epoll(epoll) => epoll.poll_send(source, file, bytes, task),
-            Self::Uring(uring) => uring.poll_send(source, file, bytes, task),
+            Self::Uring(uring) => uring.poll_send(source, bytes, task),
         }
     }
 
     /// Hands over what there is to do, waits for news, and adds who has any to `ready`; false if
     /// there were none.
-    pub fn wait(&self, sleep_ns: u64, ready: &mut Vec<TaskId>) -> Result<bool, Errno> {
+    pub fn wait(
+        &self,
+        sleep_ns: u64,
+        buffers: &Buffers,
+        ready: &mut Vec<TaskId>,
+    ) -> Result<bool, Errno> {
         match self {
             Self::Epoll(epoll) => epoll.wait(sleep_ns, ready),
-            Self::Uring(uring) => uring.wait(sleep_ns, ready),
+            Self::Uring(uring) => uring.wait(sleep_ns, buffers, ready),
         }
     }
 

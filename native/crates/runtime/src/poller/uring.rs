@@ -5,7 +5,7 @@
 //! that has ended.
 
 use std::cell::RefCell;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::task::Poll;
 
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
@@ -53,16 +53,32 @@ impl Work {
     }
 }
 
+/// A send of a source.
+///
+/// | state | the kernel | ends by |
+/// |---|---|---|
+/// | `None` | has nothing | |
+/// | `AtOnce` | sends now what the socket takes, and answers only if that is not everything | the call that hands it over |
+/// | `InParts` | sends the rest as the peer reads | an answer |
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Sending {
+    #[default]
+    None,
+    AtOnce,
+    InParts,
+}
+
 #[derive(Default)]
 struct Source {
+    file: RawFd,
     task: Option<TaskId>,
     received: Vec<u8>,
+    send: Sending,
     /// What the kernel is sending.
     sending: Vec<u8>,
     /// Work that the kernel has and has not ended.
     under_way: u32,
     is_receiving: bool,
-    is_sending: bool,
     is_waiting_for_events: bool,
     has_events: bool,
     is_cancelled: bool,
@@ -90,7 +106,10 @@ struct State {
     ring: IoUring,
     memory: BufferRing,
     sources: Slab<Source>,
-    received: Buffers,
+    /// Whose sends are `AtOnce`.
+    handed_over: Vec<SourceId>,
+    /// Whether somebody waits for one of these to end.
+    is_awaited: bool,
     sending: Buffers,
 }
 
@@ -109,13 +128,15 @@ impl Uring {
             ring,
             memory,
             sources: Slab::new(),
-            received: Buffers::new(BUFFER_BYTES),
+            handed_over: Vec::new(),
+            is_awaited: false,
             sending: Buffers::new(SENDING_BYTES),
         })))
     }
 
-    pub fn add(&self) -> SourceId {
-        self.0.borrow_mut().sources.insert(Source::default())
+    pub fn add(&self, file: BorrowedFd<'_>) -> SourceId {
+        let source = Source { file: file.as_raw_fd(), ..Source::default() };
+        self.0.borrow_mut().sources.insert(source)
     }
 
     pub fn close(&self, source: SourceId, file: OwnedFd) {
@@ -123,6 +144,7 @@ impl Uring {
         if let Some(known) = state.sources.get_mut(source) {
             known.closed = Some(file);
             known.task = None;
+            state.is_awaited |= known.send == Sending::AtOnce;
             state.end(source);
         }
     }
@@ -160,8 +182,7 @@ impl Uring {
         source.task = Some(task);
         if !source.received.is_empty() {
             let bytes = source.received.len();
-            input.with_room(buffers).extend_from_slice(&source.received);
-            state.received.give_back(std::mem::take(&mut source.received));
+            input.take(std::mem::take(&mut source.received), buffers);
             return Poll::Ready(Ok(bytes));
         }
         if source.is_ended {
@@ -208,7 +229,6 @@ impl Uring {
     pub fn poll_send(
         &self,
         id: SourceId,
-        file: BorrowedFd<'_>,
         bytes: &[u8],
         task: TaskId,
     ) -> Poll<Result<usize, Errno>> {
@@ -218,27 +238,40 @@ impl Uring {
         if let Some(errno) = source.send_error {
             return Poll::Ready(Err(errno));
         }
-        if source.is_sending {
+        if source.send != Sending::None {
             source.task = Some(task);
             source.wants_to_send = true;
+            state.is_awaited |= source.send == Sending::AtOnce;
             return Poll::Pending;
         }
         let taken = bytes.len().min(SEND_BYTES_MAX);
         source.sending = state.sending.lend();
         source.sending.extend_from_slice(&bytes[..taken]);
-        source.is_sending = true;
-        let (start, length) = (source.sending.as_ptr(), taken as u32);
-        // All of it or an error: the kernel goes on by itself when the socket was full.
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
-        let entry = opcode::Send::new(Fd(file.as_raw_fd()), start, length).flags(flags).build();
+        source.send = Sending::AtOnce;
+        // A send that took everything, as nearly all do, is not answered: answers to sends would end
+        // the wait for what comes. One that may not wait has ended when its call has.
+        let entry = send(source.file, &source.sending, libc::MSG_DONTWAIT)
+            .flags(squeue::Flags::SKIP_SUCCESS);
         state.push(id, Work::Send, entry);
+        state.handed_over.push(id);
         Poll::Ready(Ok(taken))
     }
 
-    pub fn wait(&self, sleep_ns: u64, ready: &mut Vec<TaskId>) -> Result<bool, Errno> {
+    pub fn wait(
+        &self,
+        sleep_ns: u64,
+        buffers: &Buffers,
+        ready: &mut Vec<TaskId>,
+    ) -> Result<bool, Errno> {
         let mut state = self.0.borrow_mut();
+        let sleep_ns = if state.is_awaited { 0 } else { sleep_ns };
         state.enter(sleep_ns)?;
-        Ok(state.take_answers(ready))
+        let is_taken = state.has_kernel_everything();
+        let has_news = state.take_answers(buffers, ready);
+        if is_taken {
+            state.end_sends(ready);
+        }
+        Ok(has_news)
     }
 
     pub fn flush(&self) {
@@ -250,7 +283,8 @@ impl Uring {
     pub fn finish(&self) {
         let mut state = self.0.borrow_mut();
         state.cancel_all();
-        state.take_answers(&mut Vec::new());
+        state.take_answers(&Buffers::new(BUFFER_BYTES), &mut Vec::new());
+        state.end_sends(&mut Vec::new());
     }
 }
 
@@ -294,7 +328,28 @@ impl State {
         }
     }
 
-    fn take_answers(&mut self, ready: &mut Vec<TaskId>) -> bool {
+    /// Whether no work waits to be handed over, and no answer has found the ring full.
+    fn has_kernel_everything(&mut self) -> bool {
+        let submission = self.ring.submission();
+        submission.is_empty() && !submission.cq_overflow()
+    }
+
+    /// Ends the sends that the kernel was given and did not answer: it has taken them.
+    fn end_sends(&mut self, ready: &mut Vec<TaskId>) {
+        self.is_awaited = false;
+        let mut handed_over = std::mem::take(&mut self.handed_over);
+        for id in handed_over.drain(..) {
+            let Some(source) = self.sources.get_mut(id) else { continue };
+            if source.send == Sending::AtOnce {
+                self.sent(id);
+                self.wake(id, Work::Send, ready);
+                self.ended(id);
+            }
+        }
+        self.handed_over = handed_over;
+    }
+
+    fn take_answers(&mut self, buffers: &Buffers, ready: &mut Vec<TaskId>) -> bool {
         let mut has_any = false;
         while let Some(answer) = self.next_answer() {
             has_any = true;
@@ -305,8 +360,8 @@ impl State {
             }
             let is_last = !cqueue::more(answer.flags());
             match work {
-                Work::Receive => self.received(id, &answer, is_last),
-                Work::Send => self.sent(id, answer.result()),
+                Work::Receive => self.received(id, &answer, is_last, buffers),
+                Work::Send => self.send_answered(id, answer.result()),
                 _ => {
                     let Some(source) = self.sources.get_mut(id) else { continue };
                     source.is_waiting_for_events = false;
@@ -335,7 +390,7 @@ impl State {
         }
     }
 
-    fn received(&mut self, id: SourceId, answer: &cqueue::Entry, is_last: bool) {
+    fn received(&mut self, id: SourceId, answer: &cqueue::Entry, is_last: bool, buffers: &Buffers) {
         let Some(source) = self.sources.get_mut(id) else { return };
         source.is_receiving = !is_last;
         match answer.result() {
@@ -344,7 +399,7 @@ impl State {
                 let Some(number) = cqueue::buffer_select(answer.flags()) else { return };
                 if source.closed.is_none() {
                     if source.received.capacity() == 0 {
-                        source.received = self.received.lend();
+                        source.received = buffers.lend();
                     }
                     source.received.extend_from_slice(self.memory.bytes(number, result as usize));
                 }
@@ -365,14 +420,37 @@ impl State {
         }
     }
 
-    fn sent(&mut self, id: SourceId, result: i32) {
+    /// A send that was not through at once goes on; one that failed is noted.
+    fn send_answered(&mut self, id: SourceId, result: i32) {
         let Some(source) = self.sources.get_mut(id) else { return };
-        source.is_sending = false;
-        if result < 0 {
-            source.send_error = Some(Errno::from_raw_os_error(-result));
-        } else if (result as usize) < source.sending.len() {
-            source.send_error = Some(Errno::PIPE);
+        let is_first = source.send == Sending::AtOnce;
+        match sent_bytes(result) {
+            Err(Errno::AGAIN) if is_first => self.send_in_parts(id, 0),
+            Ok(bytes) if is_first && bytes < source.sending.len() => self.send_in_parts(id, bytes),
+            Ok(bytes) => {
+                let is_whole = bytes == source.sending.len();
+                source.send_error = (!is_whole).then_some(Errno::PIPE);
+                self.sent(id);
+            }
+            Err(errno) => {
+                source.send_error = Some(errno);
+                self.sent(id);
+            }
         }
+    }
+
+    fn send_in_parts(&mut self, id: SourceId, sent: usize) {
+        let Some(source) = self.sources.get_mut(id) else { return };
+        source.sending.drain(..sent);
+        source.send = Sending::InParts;
+        // All of it or an error: the kernel goes on by itself when there is room.
+        let entry = send(source.file, &source.sending, 0);
+        self.push(id, Work::Send, entry);
+    }
+
+    fn sent(&mut self, id: SourceId) {
+        let Some(source) = self.sources.get_mut(id) else { return };
+        source.send = Sending::None;
         self.sending.give_back(std::mem::take(&mut source.sending));
     }
 
@@ -408,10 +486,22 @@ impl State {
         let Some(source) = self.sources.get_mut(id) else { return };
         if source.under_way == 0 {
             self.sources.remove(id);
-        } else if !source.is_sending && (source.is_receiving || source.is_waiting_for_events) {
+        } else if source.send == Sending::None
+            && (source.is_receiving || source.is_waiting_for_events)
+        {
             self.cancel(id);
         }
     }
+}
+
+/// All bytes are sent or it fails, and says how many were.
+fn send(file: RawFd, bytes: &[u8], more_flags: libc::c_int) -> squeue::Entry {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | more_flags;
+    opcode::Send::new(Fd(file), bytes.as_ptr(), bytes.len() as u32).flags(flags).build()
+}
+
+fn sent_bytes(result: i32) -> Result<usize, Errno> {
+    usize::try_from(result).map_err(|_| Errno::from_raw_os_error(-result))
 }
 
 fn read(file: BorrowedFd<'_>, buffer: &mut Vec<u8>) -> Result<usize, Errno> {

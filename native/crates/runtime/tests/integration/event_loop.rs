@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use assay_primitives::Clock;
 use assay_runtime::{
@@ -129,6 +130,21 @@ fn a_message_larger_than_all_buffers_arrives_whole() {
             assert!(receive(&mut connection, part.len()).await == part);
         }
         assert!(connection.input().is_empty());
+    });
+}
+
+#[test]
+fn a_send_after_a_send_does_not_wait_until_something_comes() {
+    run(|handle| async move {
+        let listener = Listener::bind(&handle, any_port()).unwrap();
+        let address = Address::Tcp(listener.address().unwrap());
+        let mut connection = Connection::open(&handle, &address).await.unwrap();
+        let start = Instant::now();
+        for _ in 0..100 {
+            connection.send(b"nobody answers this").await.unwrap();
+        }
+        // A loop that sleeps before each of them needs two seconds.
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     });
 }
 

@@ -121,7 +121,8 @@ impl MultiVersion {
         for (place, block) in local.blocks.drain(..).enumerate() {
             if let Some(block) = block {
                 let table = core.table(core.writes.entries[place].table);
-                core.rows.memory.release(block.address(), table.bytes);
+                // SAFETY: `keep_versions` allocated it, and no header names it.
+                unsafe { core.rows.memory.release(block.address(), table.bytes) };
             }
         }
     }
@@ -274,7 +275,8 @@ impl MultiVersion {
             if tid > oldest {
                 break;
             }
-            core.rows.memory.release(address, bytes);
+            // SAFETY: an old version that no snapshot needs any more; the list names each once.
+            unsafe { core.rows.memory.release(address, bytes) };
             garbage.versions.pop_front();
         }
         let due = garbage.deleted.partition_point(|(tid, _)| *tid <= oldest);

@@ -122,10 +122,10 @@ impl MemoryRows {
         Ok(mapped)
     }
 
-    /// One thread's allocator.
+    /// One thread's allocator. It takes over memory when it is first asked for some: many are never
+    /// asked.
     pub fn allocator(&self) -> Allocator {
-        let parts = self.pool.state().parked.pop().unwrap_or_default();
-        Allocator { pool: Arc::clone(&self.pool), parts }
+        Allocator { pool: Arc::clone(&self.pool), parts: Parts::default() }
     }
 }
 
@@ -159,7 +159,9 @@ pub struct Allocator {
 impl Drop for Allocator {
     fn drop(&mut self) {
         let parts = core::mem::take(&mut self.parts);
-        self.pool.state().parked.push(parts);
+        if parts.cursor != 0 || !parts.free.is_empty() {
+            self.pool.state().parked.push(parts);
+        }
     }
 }
 
@@ -177,14 +179,31 @@ impl Allocator {
         let reused = self.parts.free.get_mut(bytes / STEP).and_then(Vec::pop);
         let address = match reused {
             Some(address) => address as usize,
+            None if self.parts.cursor == 0 && self.take_over() => return self.allocate(bytes),
             None => self.carve(bytes)?,
         };
         NonNull::new(core::ptr::with_exposed_provenance_mut(address))
     }
 
-    /// Takes memory back that nobody accesses any more.
+    /// Takes what was mapped beforehand, or what another has left; false if there is nothing.
+    #[cold]
+    fn take_over(&mut self) -> bool {
+        let Some(mut parked) = self.pool.state().parked.pop() else { return false };
+        parked.free.resize_with(parked.free.len().max(self.parts.free.len()), Vec::new);
+        for (class, own) in self.parts.free.drain(..).enumerate() {
+            parked.free[class].extend(own);
+        }
+        self.parts = parked;
+        true
+    }
+
+    /// Takes memory back.
+    ///
+    /// # Safety
+    /// `allocate` of the same memory gave this address for as many bytes; it is given back once, and
+    /// nobody accesses it any more.
     #[inline]
-    pub fn release(&mut self, address: u64, bytes: usize) {
+    pub unsafe fn release(&mut self, address: u64, bytes: usize) {
         let class = rounded(bytes) / STEP;
         if self.parts.free.len() <= class {
             self.parts.free.resize_with(class + 1, Vec::new);
@@ -230,7 +249,8 @@ mod tests {
         let two = first.allocate(120).unwrap();
         assert_eq!(one.as_ptr().addr() % 64, 0);
         assert_eq!(two.as_ptr().addr() - one.as_ptr().addr(), 128);
-        first.release(one.as_ptr().addr() as u64, 120);
+        // SAFETY: nobody accesses it.
+        unsafe { first.release(one.as_ptr().addr() as u64, 120) };
         drop(first);
         let mut second = memory.allocator();
         assert_eq!(second.allocate(128), Some(one));

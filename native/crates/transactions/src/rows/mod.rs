@@ -5,6 +5,7 @@
 
 mod memory;
 
+use core::any::Any;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
@@ -28,18 +29,33 @@ use crate::sync::AtomicU64;
 /// unclean end of the process what the store kept is not used: recovery is by the redo log.
 ///
 /// # Safety
+/// Every [`StoredRows`] is one of this store.
+pub unsafe trait RowStore: Send + Sync {
+    /// A worker's way to the rows.
+    fn rows(&self) -> Box<dyn StoredRows>;
+}
+
+// SAFETY: the rows are those of the shared store.
+unsafe impl<S: RowStore> RowStore for Arc<S> {
+    fn rows(&self) -> Box<dyn StoredRows> {
+        (**self).rows()
+    }
+}
+
+/// One worker's way to the rows of a [`RowStore`].
+///
+/// # Safety
 /// `allocate` and `locate` return pointers to `bytes` valid, initialised bytes, aligned to eight,
 /// that belong to this row alone until it is released and that nobody accesses other than
-/// atomically until the worker's `end`.
-pub unsafe trait RowStore: Send + Sync {
+/// atomically until this worker's `end`.
+pub unsafe trait StoredRows: Any + Send {
     /// Makes a row of unspecified content, pinned for the worker. References are not
     /// `assay_index::NO_REFERENCE`.
     ///
     /// # Errors
     /// `Full`, `Failed`.
     fn allocate(
-        &self,
-        worker: usize,
+        &mut self,
         table: TableId,
         bytes: usize,
     ) -> Result<(u64, NonNull<u64>), RowStoreError>;
@@ -48,45 +64,20 @@ pub unsafe trait RowStore: Send + Sync {
     ///
     /// # Errors
     /// `Failed` when it cannot be read.
-    fn locate(&self, worker: usize, reference: u64) -> Result<NonNull<u64>, RowStoreError>;
+    fn locate(&mut self, reference: u64) -> Result<NonNull<u64>, RowStoreError>;
 
     /// The worker has changed the committed content of a row that it has pinned.
-    fn modified(&self, _worker: usize, _reference: u64) {}
+    fn modified(&mut self, _reference: u64) {}
 
-    /// The row is gone and nobody will locate it again. It may still be pinned by nobody or by
-    /// this worker.
-    fn release(&self, worker: usize, table: TableId, reference: u64, bytes: usize);
+    /// The row is gone. It may still be pinned by nobody or by this worker.
+    ///
+    /// # Safety
+    /// `allocate` gave this reference for this table and size, and nobody will locate or release it
+    /// again.
+    unsafe fn release(&mut self, table: TableId, reference: u64, bytes: usize);
 
     /// The worker's transaction has ended: it uses no pointer any more.
-    fn end(&self, worker: usize);
-}
-
-// SAFETY: the contract is that of the shared store.
-unsafe impl<S: RowStore> RowStore for Arc<S> {
-    fn allocate(
-        &self,
-        worker: usize,
-        table: TableId,
-        bytes: usize,
-    ) -> Result<(u64, NonNull<u64>), RowStoreError> {
-        (**self).allocate(worker, table, bytes)
-    }
-
-    fn locate(&self, worker: usize, reference: u64) -> Result<NonNull<u64>, RowStoreError> {
-        (**self).locate(worker, reference)
-    }
-
-    fn modified(&self, worker: usize, reference: u64) {
-        (**self).modified(worker, reference);
-    }
-
-    fn release(&self, worker: usize, table: TableId, reference: u64, bytes: usize) {
-        (**self).release(worker, table, reference, bytes);
-    }
-
-    fn end(&self, worker: usize) {
-        (**self).end(worker);
-    }
+    fn end(&mut self);
 }
 
 /// Where a database keeps its rows.
@@ -111,49 +102,54 @@ impl Rows {
         }
     }
 
-    fn store(&self) -> Option<&dyn RowStore> {
+    fn store(&self) -> Option<Box<dyn StoredRows>> {
         match self {
             Rows::Memory(_) => None,
-            Rows::Store { store, .. } => Some(store.as_ref()),
+            Rows::Store { store, .. } => Some(store.rows()),
         }
     }
 }
 
 /// One worker's way to its rows.
-pub struct RowAccess<'d> {
-    store: Option<&'d dyn RowStore>,
-    worker: usize,
+pub struct RowAccess {
+    store: Option<Box<dyn StoredRows>>,
     /// Memory for rows and for older versions.
     pub memory: Allocator,
     /// Rows located in the store.
     pub look_ups: u64,
 }
 
-impl<'d> RowAccess<'d> {
-    pub(crate) fn new(rows: &'d Rows, worker: usize) -> Self {
-        Self { store: rows.store(), worker, memory: rows.memory().allocator(), look_ups: 0 }
+impl RowAccess {
+    pub(crate) fn new(rows: &Rows) -> Self {
+        Self { store: rows.store(), memory: rows.memory().allocator(), look_ups: 0 }
+    }
+
+    /// The worker's side of the store, if it is of this type.
+    pub fn stored<S: StoredRows>(&self) -> Option<&S> {
+        let store: &dyn Any = self.store.as_deref()?;
+        store.downcast_ref()
     }
 
     /// The row of a reference that the index gave during this transaction.
     #[inline(always)]
     pub fn locate(&mut self, reference: u64) -> Result<Row, RowStoreError> {
-        match self.store {
+        match &mut self.store {
             // SAFETY: without a store references are addresses of rows, which are not reused
             // before every transaction that could know them has ended.
             None => Ok(unsafe { Row::at(NonNull::new_unchecked(pointer(reference))) }),
-            Some(store) => self.locate_stored(store, reference),
+            Some(store) => Self::locate_stored(&mut **store, &mut self.look_ups, reference),
         }
     }
 
     #[inline(never)]
     fn locate_stored(
-        &mut self,
-        store: &'d dyn RowStore,
+        store: &mut dyn StoredRows,
+        look_ups: &mut u64,
         reference: u64,
     ) -> Result<Row, RowStoreError> {
-        self.look_ups += 1;
-        let words = store.locate(self.worker, reference)?;
-        // SAFETY: the contract of `RowStore::locate`; the row is pinned until `end`.
+        *look_ups += 1;
+        let words = store.locate(reference)?;
+        // SAFETY: the contract of `StoredRows`; the row is pinned until `end`.
         Ok(unsafe { Row::at(words.cast()) })
     }
 
@@ -170,38 +166,43 @@ impl<'d> RowAccess<'d> {
 
     /// A new row of unspecified content and its reference.
     pub fn allocate(&mut self, table: TableId, bytes: usize) -> Result<(u64, Row), RowStoreError> {
-        let (reference, words) = match self.store {
+        let (reference, words) = match &mut self.store {
             None => {
                 let words = self.memory.allocate(bytes).ok_or(RowStoreError::Full)?;
                 (words.as_ptr().expose_provenance() as u64, words)
             }
-            Some(store) => store.allocate(self.worker, table, bytes)?,
+            Some(store) => store.allocate(table, bytes)?,
         };
         // SAFETY: fresh memory of `bytes` bytes, kept until it is released.
         Ok((reference, unsafe { Row::at(words.cast()) }))
     }
 
-    /// Gives a row back that no transaction can find any more.
-    pub fn release(&mut self, table: TableId, reference: u64, bytes: usize) {
-        match self.store {
-            None => self.memory.release(reference, bytes),
-            Some(store) => store.release(self.worker, table, reference, bytes),
+    /// Gives a row back.
+    ///
+    /// # Safety
+    /// `allocate` gave it, no transaction can find it any more, and it is given back once.
+    pub unsafe fn release(&mut self, table: TableId, reference: u64, bytes: usize) {
+        match &mut self.store {
+            // SAFETY: the caller's promise.
+            None => unsafe { self.memory.release(reference, bytes) },
+            // SAFETY: as above.
+            Some(store) => unsafe { store.release(table, reference, bytes) },
         }
     }
 
     /// The committed content of a located row has changed.
     #[inline(always)]
-    pub fn modified(&self, reference: u64) {
-        if let Some(store) = self.store {
-            store.modified(self.worker, reference);
+    pub fn modified(&mut self, reference: u64) {
+        if let Some(store) = &mut self.store {
+            store.modified(reference);
         }
     }
 
     /// No row is used any more.
     #[inline(always)]
-    pub fn end(&self) {
-        if let Some(store) = self.store {
-            store.end(self.worker);
+    pub fn end(&mut self) {
+        if let Some(store) = &mut self.store {
+            store.end();
         }
     }
 }

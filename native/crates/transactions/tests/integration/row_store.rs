@@ -1,9 +1,10 @@
 //! Rows behind a row store: the seam holds for every kind.
 
-use assay_index::IndexKind;
-use assay_primitives::PageMode;
+use assay_index::{Caller, IndexKind, NodeSet};
+use assay_primitives::locks::Waiting;
+use assay_primitives::{AnyLockContext, Hint, LockKind, PageMode};
 use assay_transactions::{
-    ConcurrencyControl, Database, Failure, Full, MemoryRows, RowStore, Rows, checker,
+    ConcurrencyControl, Database, Failure, Full, MemoryRows, NoWait, RowStore, Rows, checker,
 };
 use assay_workload::tables::Tables;
 
@@ -61,4 +62,17 @@ fn full<C: ConcurrencyControl>() {
 #[test]
 fn a_full_store_fails_the_transaction_and_leaves_nothing_of_it() {
     every_kind!(full());
+}
+
+#[test]
+fn an_index_that_is_not_empty_is_refused() {
+    let schemas = crate::support::schemas(1, WORDS);
+    let mut options = crate::support::options(&schemas, IndexKind::Hash);
+    let index = assay_index::build(IndexKind::Hash, LockKind::Ttas, 8);
+    let waiting = Waiting::new(LockKind::Ttas, Hint::None, 1, options.clock).unwrap();
+    let caller = &mut Caller::new(AnyLockContext::new(waiting));
+    assert!(index.insert(7, 4096, caller, &mut NodeSet::untracked()).unwrap());
+    options.indexes = vec![index];
+    let refused = Database::<NoWait>::new(options).err().unwrap().to_string();
+    assert!(refused.contains("1 entries"), "{refused}");
 }

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use assay_transactions::{RowStore, RowStoreError};
+use assay_transactions::{RowStore, RowStoreError, StoredRows};
 use assay_workload::tables::TableId;
 
 #[derive(Default)]
@@ -18,8 +18,6 @@ struct Stored {
 #[derive(Default)]
 struct State {
     rows: HashMap<u64, Stored>,
-    /// References that each worker has pinned.
-    pinned: HashMap<usize, Vec<u64>>,
     next: u64,
     moves: u64,
 }
@@ -27,23 +25,32 @@ struct State {
 /// The store. References are numbers, not addresses.
 #[derive(Default)]
 pub struct MovingRows {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     capacity: usize,
 }
 
 impl MovingRows {
     /// Room for some rows.
     pub fn new(capacity: usize) -> Self {
-        Self { state: Mutex::default(), capacity }
+        Self { state: Arc::default(), capacity }
     }
+}
 
+/// A worker's side, with the references that it has pinned.
+struct Side {
+    state: Arc<Mutex<State>>,
+    capacity: usize,
+    pinned: Vec<u64>,
+}
+
+impl Side {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
 }
 
 impl State {
-    fn pin(&mut self, worker: usize, reference: u64) -> NonNull<u64> {
+    fn pin(&mut self, reference: u64) -> NonNull<u64> {
         let stored = self.rows.get_mut(&reference).expect("a released row was located");
         if stored.pins == 0 {
             let moved = stored.words.clone();
@@ -52,21 +59,22 @@ impl State {
             self.moves += 1;
         }
         stored.pins += 1;
-        let words = NonNull::new(stored.words.as_mut_ptr()).unwrap();
-        self.pinned.entry(worker).or_default().push(reference);
-        words
+        NonNull::new(stored.words.as_mut_ptr()).unwrap()
+    }
+}
+
+// SAFETY: the rows are those of `Side`.
+unsafe impl RowStore for MovingRows {
+    fn rows(&self) -> Box<dyn StoredRows> {
+        let (state, capacity) = (Arc::clone(&self.state), self.capacity);
+        Box::new(Side { state, capacity, pinned: Vec::new() })
     }
 }
 
 // SAFETY: boxed words, which stay in place while a worker has them pinned, and are touched by this
 // store under its lock and only while nobody has.
-unsafe impl RowStore for MovingRows {
-    fn allocate(
-        &self,
-        worker: usize,
-        _: TableId,
-        bytes: usize,
-    ) -> Result<(u64, NonNull<u64>), RowStoreError> {
+unsafe impl StoredRows for Side {
+    fn allocate(&mut self, _: TableId, bytes: usize) -> Result<(u64, NonNull<u64>), RowStoreError> {
         let mut state = self.state();
         if state.rows.len() >= self.capacity {
             return Err(RowStoreError::Full);
@@ -75,24 +83,27 @@ unsafe impl RowStore for MovingRows {
         state.next += 1;
         let words = vec![u64::MAX; bytes / 8].into_boxed_slice();
         state.rows.insert(reference, Stored { words, pins: 0 });
-        Ok((reference, state.pin(worker, reference)))
+        let words = state.pin(reference);
+        drop(state);
+        self.pinned.push(reference);
+        Ok((reference, words))
     }
 
-    fn locate(&self, worker: usize, reference: u64) -> Result<NonNull<u64>, RowStoreError> {
-        Ok(self.state().pin(worker, reference))
+    fn locate(&mut self, reference: u64) -> Result<NonNull<u64>, RowStoreError> {
+        let words = self.state().pin(reference);
+        self.pinned.push(reference);
+        Ok(words)
     }
 
-    fn release(&self, worker: usize, _: TableId, reference: u64, _: usize) {
+    unsafe fn release(&mut self, _: TableId, reference: u64, _: usize) {
+        self.pinned.retain(|other| *other != reference);
+        assert!(self.state().rows.remove(&reference).is_some(), "released twice");
+    }
+
+    fn end(&mut self) {
+        let pinned = std::mem::take(&mut self.pinned);
         let mut state = self.state();
-        if let Some(pinned) = state.pinned.get_mut(&worker) {
-            pinned.retain(|other| *other != reference);
-        }
-        assert!(state.rows.remove(&reference).is_some(), "released twice");
-    }
-
-    fn end(&self, worker: usize) {
-        let mut state = self.state();
-        for reference in state.pinned.remove(&worker).unwrap_or_default() {
+        for reference in pinned {
             if let Some(stored) = state.rows.get_mut(&reference) {
                 stored.pins -= 1;
             }

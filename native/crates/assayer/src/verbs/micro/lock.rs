@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use assay_engine::Elision;
 use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
-use assay_primitives::{Arena, Clock, LockKind, LockTable, RawLock, Waiter, htm};
+use assay_primitives::{Arena, Clock, LockContext, LockKind, LockTable, RawLock, htm};
 use assay_workload::stream::Extras;
 
 use crate::driver::{Counts, Done, Unit};
@@ -109,7 +109,7 @@ fn run_with<L: RawLock>(
         let index = if workload.locks == Locks::Each { thread } else { 0 };
         let (lock, guarded) = (locks.lock(index), &guarded[index]);
         let extras = Extras::every(parts.repeat_every);
-        let waiter = Waiter::new(waiting);
+        let waiter = LockContext::new(waiting);
         let (pairs, outside, executed) = (0, thread as u64, &executed);
         let workload = workload.clone();
         let unit = LockUnit {
@@ -182,10 +182,10 @@ fn manifest(
     })
 }
 
-struct LockUnit<'a, L> {
+struct LockUnit<'a, L: RawLock> {
     lock: &'a L,
     guarded: &'a Guarded,
-    waiter: Waiter,
+    waiter: LockContext<L>,
     clock: Clock,
     workload: LockWorkload,
     is_elided: bool,
@@ -260,7 +260,7 @@ impl<L: RawLock> Unit for LockUnit<'_, L> {
     }
 }
 
-impl<L> Drop for LockUnit<'_, L> {
+impl<L: RawLock> Drop for LockUnit<'_, L> {
     fn drop(&mut self) {
         self.executed.fetch_add(self.pairs, Ordering::Relaxed);
     }

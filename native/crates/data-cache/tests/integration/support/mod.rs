@@ -5,17 +5,60 @@ use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock};
 
-use assay_data_cache::{Backing, CacheError, PageId};
-use assay_primitives::locks::{Waiter, Waiting};
-use assay_primitives::{Clock, Hint, LockKind};
+use assay_data_cache::{
+    Backing, CacheError, DataCache, PageCache, PageId, Pinned, Pool, PoolCaller, Unwatched,
+};
+use assay_primitives::locks::Waiting;
+use assay_primitives::{AnyLockContext, Clock, Hint, LockContext, LockKind, RawLock};
 
-/// A waiter for locks of a kind, with the architecture's usual hint.
-pub fn waiter(lock: LockKind) -> Waiter {
+/// A waiting for locks of a kind, with the architecture's usual hint.
+pub fn waiting(lock: LockKind) -> Waiting {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     let hint = if cfg!(target_arch = "x86_64") { Hint::Pause } else { Hint::Yield };
     let clock = *CLOCK.get_or_init(Clock::calibrated);
-    Waiter::new(Waiting::new(lock, hint, 1 << 8, clock).expect("every CPU has this hint"))
+    Waiting::new(lock, hint, 1 << 8, clock).expect("every CPU has this hint")
 }
+
+/// A context for a cache with locks of a kind.
+pub fn locks(lock: LockKind) -> AnyLockContext {
+    AnyLockContext::new(waiting(lock))
+}
+
+/// A caller of a pool with locks of a kind.
+pub fn caller<L: RawLock>(lock: LockKind) -> PoolCaller<L> {
+    PoolCaller::new(LockContext::new(waiting(lock)))
+}
+
+/// Gives a pin back to its pool.
+pub fn give_back<L: RawLock, D: DataCache<L>>(
+    pool: &Pool<L, D>,
+    pinned: Pinned,
+    caller: &mut PoolCaller<L>,
+) {
+    // SAFETY: a test has one pool, and looks at no page that it has given back.
+    unsafe { pool.unpin(pinned, caller) }
+}
+
+/// Gives a pin back to its cache.
+pub fn unpin(cache: &dyn PageCache, pinned: Pinned, locks: &mut AnyLockContext) {
+    // SAFETY: a test has one cache at a time, and looks at no page that it has given back.
+    unsafe { cache.unpin(pinned, locks) }
+}
+
+/// Installs a page that is not there.
+pub fn install(
+    cache: &dyn PageCache,
+    page: PageId,
+    frame: NonNull<u8>,
+    locks: &mut AnyLockContext,
+) -> Pinned {
+    // SAFETY: one thread, which knows what is there; nobody looks into these frames.
+    unsafe { cache.install(page, frame, locks) }
+}
+
+/// For tests that evict in one thread.
+// SAFETY: nobody installs at the same time.
+pub const UNWATCHED: Unwatched = unsafe { Unwatched::new() };
 
 /// xorshift64 (Marsaglia, 2003).
 pub fn next(state: &mut u64) -> u64 {
