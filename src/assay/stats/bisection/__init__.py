@@ -6,7 +6,7 @@ from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.stats.bisection.forecast import Forecast, forecast_of
-    from assay.stats.bisection.search import MakeNode, Culprit, Measure, Search, Stage, Unresolved
+    from assay.stats.bisection.search import Culprit, MakeNode, Measure, Search, Stage, Unresolved
     from assay.stats.bisection.step import StepAnswer, StepTest
 
 __getattr__, __dir__ = lazily(
@@ -17,14 +17,14 @@ __getattr__, __dir__ = lazily(
 )
 
 __all__ = [
-    "StepAnswer",
-    "StepTest",
-    "MakeNode",
     "Culprit",
     "Forecast",
+    "MakeNode",
     "Measure",
     "Search",
     "Stage",
+    "StepAnswer",
+    "StepTest",
     "Unresolved",
     "forecast_of",
 ]
