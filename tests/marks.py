@@ -18,6 +18,7 @@ from assay.targets import TARGETS
 TESTS = Path(__file__).parent
 
 FILES = (
+    "bisection/test_planted.py",
     "builds/",
     "compare/test_compare_runs.py",
     "compare/test_gate.py",

@@ -50,6 +50,7 @@ PARSED_ONLY = {
     "assay compare": "measures commands of the reader's; tests/compare compares some",
     "assay run my-hint.toml": "measures for minutes; tests/cli and tests/bench run studies",
     "assay run --extend": "measures again; the prepared bundle is of a target that is not real",
+    "assay bisect": "builds and measures; tests/bisection search",
     "assay pilot": "measures; tests/cli runs a pilot",
     "assay inspect nginx": "needs packages that are fetched; tests/readiness inspects them",
     "assay inspect /usr/sbin/nginx": "needs nginx; tests/readiness inspects it",

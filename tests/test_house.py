@@ -31,6 +31,7 @@ ORDER = (
     "targets",
     "study",
     "bench",
+    "bisection",
     "explain",
     "price",
     "claims",

@@ -4,6 +4,8 @@ The command line is a thin layer over what stands here:
 
     decide        verdicts for anybody's measurements
     run_study     run a study and return its verdicts
+    bisect        which commit, or level of a factor, changed a metric
+    resume_bisect go on with a search that was interrupted
     adopt_study   a copy of somebody else's bundle to go on with, and what that would run
     resume_study  go on with one that was interrupted, or extend one that is undecided
     open_bundle   a bundle on disk: its plan, runs and verdicts
@@ -18,7 +20,14 @@ from typing import TYPE_CHECKING
 from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from assay.api import adopt_study, open_bundle, resume_study, run_study
+    from assay.api import (
+        adopt_study,
+        bisect,
+        open_bundle,
+        resume_bisect,
+        resume_study,
+        run_study,
+    )
     from assay.bench.machine_noise import MachineNoise, machine_noise
     from assay.claims import Audited, audit
     from assay.core.errors import AssayError
@@ -31,7 +40,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     **{
         "core.errors": "AssayError",
-        "api": "adopt_study open_bundle resume_study run_study",
+        "api": "adopt_study bisect open_bundle resume_bisect resume_study run_study",
         "bench.machine_noise": "MachineNoise machine_noise",
         "claims": "Audited audit",
         "price": "Price Ratio Worth worth",
@@ -54,10 +63,12 @@ __all__ = [
     "Worth",
     "adopt_study",
     "audit",
+    "bisect",
     "decide",
     "differences",
     "machine_noise",
     "open_bundle",
+    "resume_bisect",
     "resume_study",
     "run_study",
     "worth",

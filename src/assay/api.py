@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from assay.bench import Watcher, prepare, run
 from assay.bench.resumption import require_same_machine, uses
+from assay.bisection import Found, SearchBundle, SearchWatcher
+from assay.bisection.running import Wanted, prepare_search, search
+from assay.bisection.subject import subject_of, subject_of_bundle
 from assay.core import password
 from assay.host import host_facts
 from assay.record import Bundle
@@ -69,6 +72,45 @@ def adopt_study(folder: str | Path, out: str | Path | None = None) -> tuple[Bund
     theirs = Bundle.open(Path(folder))
     copy = theirs.copied(Path(out) if out else default_folder(theirs.plan.study))
     return copy, uses(copy)
+
+
+def bisect(
+    good: str,
+    bad: str,
+    study: str,
+    repo: str | Path = ".",
+    *,
+    over: str | None = None,
+    paths: Sequence[str] = (),
+    expected: float | None = None,
+    budget_s: float | None = None,
+    out: str | Path | None = None,
+    overrides: Mapping[str, str] | None = None,
+    seed: int | None = None,
+    watcher: SearchWatcher | None = None,
+) -> tuple[SearchBundle, Found]:
+    """Search which commit from `good` to `bad` changed the study's metric, in a new bundle.
+
+    `over` searches the levels of a factor of the study instead. `paths` keeps commits that touch
+    them. `expected` is the smallest effect worth finding, as a fraction. Raises the errors of
+    `assay.core.errors`; whatever was measured by then is in the bundle.
+    """
+    password.take()
+    located = locate(study)
+    place = None if over else Path(repo)
+    subject = subject_of(located, repo=place, over=over, overrides=overrides)
+    folder = Path(out) if out else default_folder(f"bisect-{subject.study.name}")
+    wanted = Wanted(good, bad, paths, expected, budget_s, seed, overrides)
+    bundle = prepare_search(subject, wanted, folder, host_facts(), watcher=watcher)
+    return bundle, search(bundle, subject, watcher)
+
+
+def resume_bisect(folder: str | Path, watcher: SearchWatcher | None = None) -> Found:
+    """Go on with an interrupted search. Raises the errors of `assay.core.errors`."""
+    password.take()
+    bundle = SearchBundle.open(Path(folder))
+    require_same_machine(bundle, host_facts())
+    return search(bundle, subject_of_bundle(bundle), watcher)
 
 
 def open_bundle(folder: str | Path) -> Bundle:

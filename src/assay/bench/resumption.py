@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from assay.changes import Application
 from assay.core.errors import BundleError
@@ -21,7 +21,16 @@ VARIABLES = ("env", "let")
 """Settings of a job whose words are no command."""
 
 
-def require_same_machine(bundle: Bundle, facts: Mapping[str, Any]) -> None:
+class Begun(Protocol):
+    """The bundle of a study or of a search."""
+
+    folder: Path
+
+    @property
+    def host(self) -> dict[str, Any]: ...
+
+
+def require_same_machine(bundle: Begun, facts: Mapping[str, Any]) -> None:
     """BundleError if a study was begun on another machine: its runs are no runs of this one."""
     begun = bundle.host
     for name, title in SAME.items():
@@ -29,7 +38,7 @@ def require_same_machine(bundle: Bundle, facts: Mapping[str, Any]) -> None:
             raise BundleError(
                 f"{bundle.folder} was begun on another machine: {title} {begun[name]}, "
                 f"here {facts[name]}",
-                next_step=f"go on there, or begin anew: `assay run {bundle.folder}/study.toml`",
+                next_step=f"go on there, or begin anew with {bundle.folder}/study.toml",
             )
 
 

@@ -15,6 +15,7 @@ MODULES = {"list": "list_", "perf-stat": "perf_stat"}
 COMMANDS = {
     "run": "Run a study and give a verdict on each of its changes.",
     "new": "Write a study to begin with: at most four questions, none that an option answers.",
+    "bisect": "Search which commit, or which level of a factor, made a server slower.",
     "pilot": "Find out how long runs of a study must warm up, and how long they are best measured.",
     "compare": "Compare commands: which one is faster, by how much, how surely.",
     "show": "Show the verdicts of a bundle.",

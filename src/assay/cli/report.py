@@ -6,10 +6,12 @@ from pathlib import Path
 
 import typer
 
+from assay.bisection import SearchBundle, is_search
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode
 from assay.record import Bundle
 from assay.report import Line
+from assay.report.html.bisection import search_html
 from assay.report.html.page import report_html
 
 
@@ -23,8 +25,13 @@ def command(
 
     Example: assay report bundles/quickstart-20260101-120000 --out verdict.html
     """
-    opened = Bundle.open(bundle)
-    html = report_html(opened)
+    opened: Bundle | SearchBundle
+    if is_search(bundle):
+        opened = SearchBundle.open(bundle)
+        html = search_html(opened)
+    else:
+        opened = Bundle.open(bundle)
+        html = report_html(opened)
     if out is None:
         out = opened.write_report(html)
     else:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import typer
 
+from assay.bisection import SearchBundle, checked_found, is_search
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, InputError
 from assay.core.parameters import nearest
 from assay.explain import explanations
 from assay.record import Bundle, checked_verdicts, counted_runs
-from assay.report import profile_lines, sysmon_lines, verdict_lines
+from assay.report import profile_lines, search_lines, sysmon_lines, verdict_lines
 
 
 @guarded
@@ -27,6 +28,11 @@ def command(
 
     Example: assay show bundles/quickstart-20260101-120000
     """
+    if is_search(bundle) and not sysmon:
+        search = SearchBundle.open(bundle)
+        found = checked_found(search)
+        tell_json(found.model_dump()) if json else tell(search_lines(search.plan, found))
+        return None
     opened = Bundle.open(bundle)
     if sysmon:
         tell(sysmon_lines(opened.plan, counted_runs(opened), _arm(opened, arm)))

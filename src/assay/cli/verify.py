@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from assay.bisection import SearchBundle, found_differences, is_search
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode, StudyError
 from assay.record import Bundle, differences
@@ -31,6 +32,8 @@ def command(
 
     Example: assay verify bundles/quickstart-20260101-120000
     """
+    if is_search(bundle):
+        return _verify_search(bundle, json)
     opened = Bundle.open(bundle)
     found = differences(opened) + underived(opened.plan, opened.study)
     unread = ""
@@ -55,6 +58,19 @@ def command(
             tell([Line(f"Its arms were not held against its study: {unread}", "dim")])
         if not verdicts.end:
             tell([WITHOUT_END])
+    return ExitCode.NO if found else None
+
+
+def _verify_search(folder: Path, json: bool) -> ExitCode | None:
+    """Recompute a search."""
+    opened = SearchBundle.open(folder)
+    found, runs = found_differences(opened), opened.found().runs
+    if json:
+        tell_json({"verified": not found, "runs": runs, "differences": found})
+    elif found:
+        tell(Line(text, "red") for text in found)
+    else:
+        tell([Line(f"verified: {runs} runs recompute to what the search found", "green"), UNPROVEN])
     return ExitCode.NO if found else None
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from assay.report.terminal.bisection import search_lines
     from assay.report.terminal.profiled import profile_lines
     from assay.report.terminal.sysmon import sysmon_lines
     from assay.report.terminal.verdicts import verdict_lines
@@ -14,6 +15,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     **{
         "words.line": "Line",
+        "terminal.bisection": "search_lines",
         "terminal.profiled": "profile_lines",
         "terminal.sysmon": "sysmon_lines",
         "terminal.verdicts": "verdict_lines",
@@ -23,6 +25,7 @@ __getattr__, __dir__ = lazily(
 __all__ = [
     "Line",
     "profile_lines",
+    "search_lines",
     "sysmon_lines",
     "verdict_lines",
 ]

@@ -79,6 +79,24 @@ def read(
     return _StudyReader(doc, base, targets).study(text)
 
 
+def read_alone(
+    name: str,
+    text: str,
+    base: Path,
+    factor: Mapping[str, Any],
+    overrides: Mapping[str, str] | None = None,
+    targets: Mapping[str, Target] = TARGETS,
+) -> Study:
+    """The study in `text` with one factor in the place of its own factors, arms and design."""
+    doc = document.parse(name, text)
+    for key, value in (overrides or {}).items():
+        override(doc.values, key, value)
+    doc.values.pop("arm", None)
+    doc.values["factor"] = [dict(factor)]
+    doc.values["design"] = {"kind": "one-at-a-time", "control": False}
+    return _StudyReader(doc, base, targets).study(text)
+
+
 def override(values: dict[str, Any], key: str, written: str) -> None:
     """Put a value into a study's tables; `written` is TOML, or bare text."""
     *tables, last = key.split(".")

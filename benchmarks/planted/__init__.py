@@ -1,0 +1,1 @@
+"""A git repository of a small server in which one commit, known to us, made it slower."""
