@@ -7,7 +7,7 @@ from assay.core.lazy import lazily
 if TYPE_CHECKING:
     from assay.report.terminal.profiled import profile_lines
     from assay.report.terminal.sysmon import sysmon_lines
-    from assay.report.terminal.verdicts import verdict_lines
+    from assay.report.terminal.verdicts import measuring_lines, verdict_lines
     from assay.report.words.line import Line
 
 __getattr__, __dir__ = lazily(
@@ -16,12 +16,13 @@ __getattr__, __dir__ = lazily(
         "words.line": "Line",
         "terminal.profiled": "profile_lines",
         "terminal.sysmon": "sysmon_lines",
-        "terminal.verdicts": "verdict_lines",
+        "terminal.verdicts": "measuring_lines verdict_lines",
     },
 )
 
 __all__ = [
     "Line",
+    "measuring_lines",
     "profile_lines",
     "sysmon_lines",
     "verdict_lines",

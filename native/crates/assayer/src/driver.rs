@@ -50,6 +50,40 @@ pub struct Sent {
     pub refused: Option<usize>,
 }
 
+impl Done {
+    /// One operation of the first kind that ended as it should.
+    #[inline(always)]
+    pub fn at(end_ticks: u64) -> Self {
+        let (is_error, is_extra, sent) = (false, false, None);
+        Self { since: None, end_ticks, kind: 0, operations: 1, is_error, is_extra, sent }
+    }
+}
+
+/// How a unit times its operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    /// Ends that one call of the unit stamps.
+    pub ends: usize,
+    /// Operations behind each.
+    pub operations: u64,
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Self { ends: 1, operations: 1 }
+    }
+}
+
+/// What one latency is of.
+impl core::fmt::Display for Timed {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.operations {
+            1 => out.write_str("operations"),
+            many => write!(out, "batches of {many}"),
+        }
+    }
+}
+
 /// What a unit has counted since it was made.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -158,6 +192,42 @@ pub struct WorkerReport {
     pub counts: Counts,
     /// Operations recorded inside the window.
     pub operations: u64,
+}
+
+/// Carries out nothing, and stamps and tells as much as other units do.
+struct Empty(Timed, Clock);
+
+impl Unit for Empty {
+    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+        for _ in 0..self.0.ends {
+            done.push(Done { operations: self.0.operations, ..Done::at(self.1.ticks()) });
+        }
+        Ok(())
+    }
+
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// Times that the empty loop is measured: the shortest was not interrupted.
+const EMPTY_LOOPS: usize = 8;
+const EMPTY_NS: u64 = 500_000;
+
+/// What measuring takes of an operation's time, in nanoseconds: the loop around nothing, with its
+/// clock reads and its records.
+pub fn overhead_ns(timed: Timed, clock: Clock) -> Result<f64, Failure> {
+    let (sender, _receiver) = std::sync::mpsc::channel();
+    let mut least = f64::INFINITY;
+    for _ in 0..EMPTY_LOOPS {
+        let start = clock.ticks();
+        let window = Window { start, end: start + clock.ticks_of_ns(EMPTY_NS), interval: u64::MAX };
+        let mut worker = Worker::new(1, clock, window, &sender);
+        let report = worker.run(&mut Empty(timed, clock), &AtomicBool::new(false))?;
+        let ns = clock.ns_between(start, report.last_ticks) as f64;
+        least = least.min(ns / report.operations.max(1) as f64);
+    }
+    Ok(least)
 }
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -405,21 +475,22 @@ mod tests {
 
     impl Unit for Batches {
         fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-            done.push(Done {
-                since: None,
-                end_ticks: self.0.ticks(),
-                kind: 0,
-                operations: self.1,
-                is_error: false,
-                is_extra: false,
-                sent: None,
-            });
+            done.push(Done { operations: self.1, ..Done::at(self.0.ticks()) });
             Ok(())
         }
 
         fn counts(&self) -> Counts {
             Counts::default()
         }
+    }
+
+    #[test]
+    fn the_empty_loop_costs_something_and_less_the_more_are_timed_together() {
+        let clock = Clock::calibrated();
+        let one = overhead_ns(Timed { ends: 16, operations: 1 }, clock).unwrap();
+        let many = overhead_ns(Timed { ends: 1, operations: 16_384 }, clock).unwrap();
+        assert!(one > 0.0 && one < 1e5, "{one}");
+        assert!(many > 0.0 && many < one / 100.0, "{many} {one}");
     }
 
     #[test]

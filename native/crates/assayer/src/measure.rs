@@ -11,7 +11,7 @@ use std::time::Duration;
 use assay_primitives::Clock;
 use assay_sampler::{CpuShare, ProcessTree, TreeUsage, process};
 
-use crate::driver::{self, Counts, Message, Unit, Window, WorkerReport};
+use crate::driver::{self, Counts, Message, Timed, Unit, Window, WorkerReport};
 use crate::failure::Failure;
 use crate::host::{OwnUsage, Sample};
 use crate::life;
@@ -90,6 +90,8 @@ pub struct Measurement<'a> {
     pub kinds: &'a [&'static str],
     /// The clock of the stamps.
     pub clock: Clock,
+    /// How operations are timed, if that is to be measured.
+    pub timed: Option<Timed>,
     /// A process whose tree is the server, as it was before the window.
     pub server: Option<ProcessTree>,
     /// Others whose work is no disturbance.
@@ -102,6 +104,8 @@ pub struct Measured {
     pub is_complete: bool,
     /// Its real length.
     pub window_s: f64,
+    /// What measuring took of an operation's time, in nanoseconds.
+    pub overhead_ns: Option<f64>,
     /// All that was recorded.
     pub recording: Recording,
     /// Each worker's end.
@@ -122,6 +126,8 @@ pub struct Measured {
 struct Gate {
     barrier: Barrier,
     window: OnceLock<Window>,
+    /// What measuring takes, as the first worker found on its CPU.
+    overhead_ns: OnceLock<f64>,
     /// Where arms take turns: the spans of this one, and its slices that are over.
     spans: Spans,
     over: Mutex<Vec<Slice>>,
@@ -132,6 +138,7 @@ impl Gate {
         Self {
             barrier: Barrier::new(workers + 1),
             window: OnceLock::new(),
+            overhead_ns: OnceLock::new(),
             spans: Spans::new(workers),
             over: Mutex::default(),
         }
@@ -199,7 +206,13 @@ impl Measurement<'_> {
         gate: &Gate,
         sender: &Sender<Message>,
     ) {
-        let unit = self.prepare(thread, make_unit);
+        let unit = self.prepare(thread, make_unit).and_then(|unit| {
+            if let Some(timed) = self.timed.filter(|_| thread == 0) {
+                let found = driver::overhead_ns(timed, self.clock)?;
+                gate.overhead_ns.get_or_init(|| found);
+            }
+            Ok(unit)
+        });
         let (unit, result) = match unit {
             Ok(unit) => (Some(unit), Ok(())),
             Err(failure) => (None, Err(failure)),
@@ -484,7 +497,19 @@ impl<'a> Collector<'a> {
         let mut counts = Counts::default();
         reports.iter().for_each(|report| counts.add(&report.counts));
         let (recording, server) = (self.total, self.server);
-        Measured { is_complete, window_s, recording, reports, counts, health, cpus, server, own }
+        let overhead_ns = self.gate.overhead_ns.get().copied();
+        Measured {
+            is_complete,
+            window_s,
+            overhead_ns,
+            recording,
+            reports,
+            counts,
+            health,
+            cpus,
+            server,
+            own,
+        }
     }
 
     fn health(&self, spent: Spent, cpus: &[CpuShare], operations: f64, window_s: f64) -> Health {

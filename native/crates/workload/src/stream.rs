@@ -70,6 +70,18 @@ impl Plan {
         &self.parameters
     }
 
+    /// The kinds of operation of its mix, in their order.
+    pub fn kinds(&self) -> Vec<OperationKind> {
+        let shares = self.parameters.mix.shares();
+        OperationKind::ALL.into_iter().filter(|kind| shares[*kind as usize] > 0.0).collect()
+    }
+
+    /// By kind of operation its place among those of the mix.
+    pub fn places(&self) -> [usize; OperationKind::ALL.len()] {
+        let kinds = self.kinds();
+        OperationKind::ALL.map(|kind| kinds.iter().position(|it| *it == kind).unwrap_or(0))
+    }
+
     /// The shared key counters.
     pub fn keys(&self) -> &Arc<KeySpace> {
         &self.keys

@@ -48,8 +48,9 @@ pub trait TransactionalSession: Send {
 /// The end of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// Ticks since which its user waits; `None`: since the end before it.
-    pub since: Option<u64>,
+    /// Ticks since which its user waits: without waits since the end before it, less its share of
+    /// what was done ahead for the whole batch.
+    pub since: u64,
     /// Ticks at its end.
     pub end_ticks: u64,
     /// Its place among the kinds.
@@ -205,13 +206,20 @@ impl<C: ConcurrencyControl, J: Job> Session<'_, C, J> {
 
 impl<C: ConcurrencyControl, J: Job> TransactionalSession for Session<'_, C, J> {
     fn execute(&mut self, done: &mut Vec<Ended>) -> Result<(), EngineError> {
+        let clock = self.engine.clock;
+        let begun = clock.ticks();
         self.collect()?;
         let mut batch = std::mem::take(&mut self.due);
+        // Rows are fetched ahead for all of the batch: each request bears its share of that.
+        let mut last = clock.ticks();
+        let share = (last - begun) / batch.len().max(1) as u64;
         for due in batch.drain(..) {
             let is_error = self.run(&due.taken.input, due.taken.is_read_only)?;
-            let end_ticks = self.engine.clock.ticks();
+            let end_ticks = clock.ticks();
             let (kind, is_extra) = (due.taken.kind, self.extras.is_extra());
-            done.push(Ended { since: due.since, end_ticks, kind, is_error, is_extra });
+            let since = due.since.unwrap_or(last - share);
+            done.push(Ended { since, end_ticks, kind, is_error, is_extra });
+            last = end_ticks;
             let job = &self.engine.job;
             self.terminals.answered(job, due.terminal, due.taken.after, end_ticks)?;
         }

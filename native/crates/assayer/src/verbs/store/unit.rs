@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// Operations between two looks at the stop flag, and the time after which they end earlier: some
 /// wait for a device.
-const BATCH: usize = 16;
+pub const BATCH: usize = 16;
 const BATCH_NS: u64 = 1_000_000;
 
 /// A session with its inputs.
@@ -37,13 +37,8 @@ impl<'a> StoreUnit<'a> {
         store: &'a dyn Store,
         plan: &Plan,
         thread: usize,
-        kinds: &[OperationKind],
         clock: Clock,
     ) -> Result<Self, Failure> {
-        let mut place_of_kind = [0; OperationKind::ALL.len()];
-        for (place, kind) in kinds.iter().enumerate() {
-            place_of_kind[*kind as usize] = place;
-        }
         Ok(Self {
             session: store.session()?,
             store,
@@ -53,7 +48,7 @@ impl<'a> StoreUnit<'a> {
             clock,
             batch_ticks: clock.ticks_of_ns(BATCH_NS),
             executed: 0,
-            place_of_kind,
+            place_of_kind: plan.places(),
         })
     }
 }
@@ -66,15 +61,8 @@ impl Unit for StoreUnit<'_> {
             carry_out(&mut *self.session, &self.stream, &operation, self.shape)?;
             let end_ticks = self.clock.ticks();
             self.executed += 1;
-            done.push(Done {
-                since: None,
-                end_ticks,
-                kind: self.place_of_kind[operation.kind as usize],
-                operations: 1,
-                is_error: false,
-                is_extra: false,
-                sent: None,
-            });
+            let kind = self.place_of_kind[operation.kind as usize];
+            done.push(Done { kind, ..Done::at(end_ticks) });
             if end_ticks >= end {
                 break;
             }
