@@ -69,11 +69,7 @@ impl Arena {
     }
 
     /// The same, near the one CPU that will use it.
-    pub fn near(
-        bytes: usize,
-        mode: PageMode,
-        cpu: Option<usize>,
-    ) -> Result<Self, PrimitiveError> {
+    pub fn near(bytes: usize, mode: PageMode, cpu: Option<usize>) -> Result<Self, PrimitiveError> {
         let arena = if let Some(pool) = Pool::of(mode) {
             let bytes = bytes.max(1).next_multiple_of(pool.page_bytes());
             Self::from_pool(bytes, pool, mode)?

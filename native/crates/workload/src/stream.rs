@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use crate::hash::fnv1a_64;
-use crate::random::Random;
 use crate::ycsb::{Chooser, Mix, Operation, OperationKind, Parameters};
 use crate::zipf::Zipf;
 use crate::{KeySpace, Values, WorkloadError};
+use assay_random::Random;
 
 enum Draw {
     Zipf(Zipf, u64),

@@ -155,44 +155,7 @@ pub struct MicroManifest {
     pub load_s: f64,
 }
 
-#[derive(Serialize)]
-pub struct Interval<'a> {
-    pub index: usize,
-    pub start_ms: f64,
-    pub length_ms: f64,
-    pub operations: u64,
-    pub errors: u64,
-    pub histogram: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slice: Option<SliceUse>,
-}
-
-/// What the host spent on a slice.
-#[derive(Clone, Serialize)]
-pub struct SliceUse {
-    pub turn: usize,
-    pub early: Vec<u64>,
-    pub server_cpu_s: Option<f64>,
-    pub rest_s: Option<f64>,
-    pub rest_cpu_s: Option<f64>,
-    pub calibration: Option<f64>,
-    pub foreign_cpu_s: f64,
-    pub steal_s: f64,
-    pub drain_ms: f64,
-}
-
-#[derive(Clone, Copy, Serialize)]
-pub struct Health {
-    pub loader: &'static str,
-    pub busiest_thread: Option<f64>,
-    pub late_sends: Option<f64>,
-    pub asked_per_s: Option<f64>,
-    pub achieved_per_s: f64,
-    pub server_idle: f64,
-    pub foreign_cpu: f64,
-    pub steal: f64,
-    pub clock_step_ms: f64,
-}
+pub use assay_measure::Health;
 
 #[derive(Serialize)]
 pub struct KindResult {

@@ -13,16 +13,17 @@ use assay_sampler::{ProcessTree, process};
 use serde::Serialize;
 
 use super::{arena_memory, contention_response, cpu_response, own_build_id};
-use crate::driver::{Timed, Unit};
 use crate::failure::Failure;
-use crate::measure::{Measured, Measurement};
+use crate::life;
 use crate::output::Output;
 use crate::protocol::request::Schedule;
 use crate::protocol::response::{
     self, Checked, Health, KindResult, Load, Phase, Placed, Ran, Ready, ResultMemory, RunResult,
     ServerUsage, State, ThreadResult,
 };
-use crate::recorder::encode;
+use assay_measure::encode;
+use assay_measure::{Measured, Measurement};
+use assay_measure::{Timed, Unit};
 
 /// What a verb measures.
 pub trait Subject: Sync {
@@ -129,6 +130,7 @@ impl<'a> Run<'a> {
             cpus: &self.cpus,
             kinds: &kinds,
             clock: self.clock,
+            stop: life::stop_flag(),
             timed: subject.timed(),
             server,
             beside,
@@ -136,9 +138,10 @@ impl<'a> Run<'a> {
         let ready = |output: &mut Output| {
             let manifest = subject.manifest(self)?;
             let (pid, build_id) = (std::process::id(), own_build_id()?);
-            output.write("ready", &Ready { verb: self.verb, pid, build_id: &build_id, manifest })
+            let ready = Ready { verb: self.verb, pid, build_id: &build_id, manifest };
+            Ok(output.write("ready", &ready)?)
         };
-        let mut measured = measurement.run(|thread| subject.unit(thread), ready, output)?;
+        let mut measured = measurement.run(|thread| Ok(subject.unit(thread)?), ready, output)?;
         output.write("health", &subject.health(&measured))?;
         let ending = subject.ending(self, &mut measured)?;
         let result = self.result(&kinds, subject.timed(), &measured, ending)?;

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use assay_engine::transactional::jobs::{Report, Tpcc, TradeDesk, Ycsb};
 use assay_engine::transactional::{
-    CcChoice, Combination, Demand, Ended, IndexChoice, Job, Setting, Sink, Store, Taken,
+    CcChoice, Combination, Demand, IndexChoice, Job, Setting, Sink, Store, Taken,
     TransactionalEngine, TransactionalParts, build,
 };
 use assay_engine::{DataCacheKind, Elision, EngineError};
 use assay_index::IndexKind;
 use assay_log::LogMode;
+use assay_measure::Done;
 use assay_plans::{PlanKind, Query, Rewrite, compile, hits_like};
 use assay_primitives::{Clock, Hint, LockKind, PageMode};
 use assay_workload::tables::{TableId, TableSchema, Tables};
@@ -44,7 +45,7 @@ fn parts(combination: &Combination) -> Option<TransactionalParts> {
 }
 
 /// Loads, runs some requests on two threads, and checks.
-fn run<J: Job + 'static>(parts: &TransactionalParts, job: J, has_waits: bool) -> Vec<Ended> {
+fn run<J: Job + 'static>(parts: &TransactionalParts, job: J, has_waits: bool) -> Vec<Done> {
     let setting = Setting {
         threads: THREADS,
         has_waits,
@@ -181,7 +182,7 @@ fn users_who_wait_are_served_when_they_are_due_and_not_before() {
     let ended = run(&parts, desk(8, 20), true);
     assert!(!ended.is_empty());
     for end in ended {
-        let since = end.since;
+        let since = end.since.unwrap();
         assert!(begun <= since && since <= end.end_ticks);
     }
 }
@@ -256,7 +257,7 @@ fn what_is_done_ahead_for_many_requests_is_not_the_time_of_the_first() {
     let begun = clock.ticks();
     session.execute(&mut ended).unwrap();
     let took: Vec<u64> =
-        ended.iter().map(|end| clock.ns_between(end.since, end.end_ticks)).collect();
+        ended.iter().map(|end| clock.ns_between(end.since.unwrap(), end.end_ticks)).collect();
     assert_eq!(took.len(), SlowAhead::AHEAD);
     // Twice a millisecond for each, which is borne by each.
     assert!(took.iter().all(|ns| *ns >= 1_900_000), "{took:?}");

@@ -1,9 +1,9 @@
 //! Single commands of servers of keys and values, as `redis-benchmark` sends them, and the keys they
 //! ask for.
 
+use assay_random::Random;
 use assay_runtime::Handle;
 use assay_wire::{Target, WireError};
-use assay_workload::random::Random;
 
 use crate::client::{Carried, Client, Error};
 use crate::key_value::{KeyValue, count_missing, faults_of, write};

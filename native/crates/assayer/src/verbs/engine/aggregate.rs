@@ -10,13 +10,13 @@ use assay_plans::{COLUMN_OF_SUMS, Code, Plan, Query, Table, compile, hits_like};
 use assay_primitives::Clock;
 use assay_workload::stream::Extras;
 
-use crate::driver::{Counts, Done, Timed, Unit};
 use crate::failure::Failure;
-use crate::measure::Measured;
 use crate::output::Output;
 use crate::protocol::request::{Aggregate, EngineRequest};
 use crate::protocol::response::{AggregateManifest, Made, Ran, State};
 use crate::verbs::run::{Ending, Run, Subject, ran};
+use assay_measure::Measured;
+use assay_measure::{Counts, Done, Timed, Unit};
 
 pub const ROWS_MAX: usize = 100_000_000;
 const SUMS_MAX: usize = 1_000;
@@ -117,7 +117,7 @@ struct QueryUnit<'a> {
 }
 
 impl Unit for QueryUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
         let Queries { clock, plan, table, expected, wrong, .. } = self.all;
         let is_error = plan.run(table) != *expected;
         let end_ticks = clock.ticks();

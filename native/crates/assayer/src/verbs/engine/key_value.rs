@@ -1,20 +1,18 @@
 //! YCSB on the key-value store: loads it, drives it, checks it, reports.
 
 use assay_data_cache::PoolCounts;
-use assay_engine::{
-    Completion, Configuration, Elision, Engine, Parts, Session, SessionCounts, registry,
-};
+use assay_engine::{Configuration, Elision, Engine, Parts, Session, SessionCounts, registry};
 use assay_workload::{OperationKind, Parameters, Plan, Stream};
 
-use crate::driver::{Counts, Done, Timed, Unit};
 use crate::failure::Failure;
 use crate::life;
-use crate::measure::Measured;
 use crate::output::Output;
 use crate::protocol::request::{EngineParts, EngineRequest, Ycsb};
 use crate::protocol::response::{EngineManifest, State, WaitingManifest};
 use crate::verbs::run::{Ending, Run, Subject, ran};
 use crate::verbs::{arena_memory, elision_counters, hint, waiting_manifest};
+use assay_measure::Measured;
+use assay_measure::{Counts, Done, Timed, Unit};
 
 /// Operations between two looks at the stop flag.
 const BATCH: usize = 16;
@@ -60,13 +58,9 @@ impl Subject for Records<'_> {
     }
 
     fn unit(&self, thread: usize) -> Result<Box<dyn Unit + '_>, Failure> {
-        let kind = OperationKind::Read;
-        let nothing = Completion { end_ticks: 0, kind, is_error: false, is_extra: false };
         Ok(Box::new(EngineUnit {
             session: self.engine.session(),
             stream: self.plan.stream(thread, self.parts.repeat_every),
-            completions: [nothing; BATCH],
-            place_of_kind: self.plan.places(),
             is_elided: self.parts.elision == Elision::On,
         }))
     }
@@ -139,9 +133,6 @@ fn parts(parts: &EngineParts) -> Parts {
 struct EngineUnit<'a> {
     session: Box<dyn Session + 'a>,
     stream: Stream,
-    completions: [Completion; BATCH],
-    /// From a kind of operation to its place among the kinds of this mix.
-    place_of_kind: [usize; OperationKind::ALL.len()],
     is_elided: bool,
 }
 
@@ -164,15 +155,9 @@ impl EngineUnit<'_> {
 }
 
 impl Unit for EngineUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-        self.session.execute(&mut self.stream, &mut self.completions)?;
-        done.extend(self.completions.iter().map(|completion| Done {
-            kind: self.place_of_kind[completion.kind as usize],
-            is_error: completion.is_error,
-            is_extra: completion.is_extra,
-            ..Done::at(completion.end_ticks)
-        }));
-        Ok(())
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
+        let executed = self.session.execute(&mut self.stream, BATCH, done);
+        Ok(executed.map_err(Failure::from)?)
     }
 
     fn counts(&self) -> Counts {

@@ -6,23 +6,23 @@ use std::time::Duration;
 use assay_engine::Elision;
 use assay_engine::transactional::jobs::{Report, Tpcc, TradeDesk, Ycsb};
 use assay_engine::transactional::{
-    self, Built, CcChoice, Ended, IndexChoice, Job, Setting, TransactionalCounts,
-    TransactionalParts, TransactionalSession,
+    self, Built, CcChoice, IndexChoice, Job, Setting, TransactionalCounts, TransactionalParts,
+    TransactionalSession,
 };
 use assay_plans::{COLUMN_OF_SUMS, Plan as QueryPlan, Query, compile, hits_like};
 use assay_workload::{Plan, tpcc, trade_desk};
 
 use super::aggregate;
 use super::key_value::parameters;
-use crate::driver::{Counts, Done, Timed, Unit};
 use crate::failure::Failure;
 use crate::life;
-use crate::measure::Measured;
 use crate::output::Output;
 use crate::protocol::request::{self, EngineParts, EngineRequest, Schedule};
 use crate::protocol::response::{Ran, State, TransactionalManifest, WaitingManifest};
 use crate::verbs::run::{Ending, Run, Subject, ran};
 use crate::verbs::{arena_memory, elision_counters, hint, waiting_manifest};
+use assay_measure::Measured;
+use assay_measure::{Counts, Done, Timed, Unit};
 
 /// A guess above what one thread can do, to size what grows.
 const TRANSACTIONS_PER_S: f64 = 100_000.0;
@@ -207,9 +207,9 @@ impl Subject for Transactions<'_> {
     }
 
     fn unit(&self, thread: usize) -> Result<Box<dyn Unit + '_>, Failure> {
-        let (session, ended) = (self.built.engine.session(thread)?, Vec::new());
+        let session = self.built.engine.session(thread)?;
         let is_elided = self.parts.elision == Elision::On;
-        Ok(Box::new(TransactionalUnit { session, ended, is_elided }))
+        Ok(Box::new(TransactionalUnit { session, is_elided }))
     }
 
     fn manifest(&self, run: &Run<'_>) -> Result<TransactionalManifest, Failure> {
@@ -290,22 +290,12 @@ const CACHES: [&str; 2] = ["data_cache", "system_cache"];
 /// A session as the driver sees it.
 struct TransactionalUnit<'a> {
     session: Box<dyn TransactionalSession + 'a>,
-    ended: Vec<Ended>,
     is_elided: bool,
 }
 
 impl Unit for TransactionalUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-        self.ended.clear();
-        self.session.execute(&mut self.ended)?;
-        done.extend(self.ended.iter().map(|ended| Done {
-            since: Some(ended.since),
-            kind: ended.kind,
-            is_error: ended.is_error,
-            is_extra: ended.is_extra,
-            ..Done::at(ended.end_ticks)
-        }));
-        Ok(())
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
+        Ok(self.session.execute(done).map_err(Failure::from)?)
     }
 
     fn counts(&self) -> Counts {

@@ -21,17 +21,17 @@ use self::key_value::Command;
 use self::unit::{Common, LoadUnit, SPUN};
 use super::run::{Ending, Run, Subject};
 use super::typed;
-use crate::driver::{Timed, Unit, WorkerReport};
 use crate::failure::Failure;
 use crate::files;
 use crate::life;
-use crate::measure::Measured;
 use crate::output::Output;
 use crate::protocol::request::{
     LoadAction, LoadBackend, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
 };
 use crate::protocol::response::{Health, Load, LoadManifest, Refused, ServerUsage, State};
-use crate::recorder::{empty, encode};
+use assay_measure::Measured;
+use assay_measure::{Timed, Unit, WorkerReport};
+use assay_measure::{empty, encode};
 
 const CONNECTIONS_MAX: usize = 100_000;
 /// A send that is later than this is late.

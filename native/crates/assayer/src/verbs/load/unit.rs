@@ -7,9 +7,9 @@ use assay_load::{Arrivals, Rate, Refusals, Station};
 use assay_primitives::Clock;
 use assay_runtime::Backend;
 
-use crate::driver::{Counts, Done, Sent, Unit};
 use crate::failure::Failure;
 use crate::life;
+use assay_measure::{Counts, Done, Sent, Unit};
 
 /// How long a station works where nothing ends.
 const TURN_MS: u64 = 10;
@@ -66,7 +66,7 @@ impl LoadUnit<'_> {
 }
 
 impl Unit for LoadUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
         if !self.has_started {
             self.start();
         }
@@ -104,11 +104,12 @@ impl Unit for LoadUnit<'_> {
         }
     }
 
-    fn hold(&mut self) -> Result<(), Failure> {
-        self.station.hold(life::stop_flag()).map_err(|error| Failure::Missing {
+    fn hold(&mut self) -> anyhow::Result<()> {
+        let held = self.station.hold(life::stop_flag());
+        Ok(held.map_err(|error| Failure::Missing {
             message: error.to_string(),
             next: "look at the server's log".to_owned(),
-        })
+        })?)
     }
 
     fn counts(&self) -> Counts {

@@ -1,7 +1,7 @@
 //! Atomic read-modify-write of one word, or of one for each thread, in a chosen flavour.
 
-use assay_primitives::smaps::Mapped;
 use assay_primitives::atomics::Cell;
+use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Atomic, AtomicOperation};
 use serde_json::{Value, json};
 

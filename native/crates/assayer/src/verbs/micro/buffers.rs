@@ -2,7 +2,7 @@
 
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Arena, PageMode};
-use assay_workload::random::Random;
+use assay_random::Random;
 
 use crate::failure::Failure;
 use crate::verbs::run::Run;

@@ -3,7 +3,7 @@
 use assay_primitives::chase::{self, Chase, LINE_BYTES, PLACES_MAX, Place, assay_chase};
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Arena, Called};
-use assay_workload::random::Random;
+use assay_random::Random;
 use serde_json::{Value, json};
 
 use super::frame::{self, Kind, Share};

@@ -6,7 +6,7 @@
 use assay_primitives::codecs::{self, Codec, Compression, ZSTD_LEVELS};
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Called};
-use assay_workload::random::Random;
+use assay_random::Random;
 use serde_json::{Value, json};
 
 use super::buffers::Buffers;

@@ -13,14 +13,14 @@ use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Clock};
 use serde_json::Value;
 
-use crate::driver::{Counts, Done, Timed, Unit};
 use crate::failure::Failure;
-use crate::measure::Measured;
 use crate::output::Output;
 use crate::protocol::request::MicroRequest;
 use crate::protocol::response::{MicroManifest, Ran, State};
 use crate::verbs::arena_memory;
 use crate::verbs::run::{Ending, Run, Subject, ran};
+use assay_measure::Measured;
+use assay_measure::{Counts, Done, Timed, Unit};
 
 /// What a batch takes at least: 500 times what its clock read and record take.
 const BATCH_NS: f64 = 16_000.0;
@@ -174,7 +174,7 @@ struct FrameUnit<'a> {
 }
 
 impl Unit for FrameUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
         let (operations, mut is_right) = self.share.try_run(self.timed);
         let extras = self.extras.among(operations);
         if extras > 0 {

@@ -15,13 +15,13 @@ use assay_primitives::{Address, Arena, LockKind, LockTable, RawLock, Waiter};
 use serde_json::{Value, json};
 
 use super::frame::{self, Kind, Share};
-use crate::driver::Counts;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::{LockWorkload, Locks, MicroParts, MicroRequest};
 use crate::protocol::response::{HintManifest, LockManifest, Ran};
 use crate::verbs::run::ran;
 use crate::verbs::{elision_counters, hint, waiting_manifest};
+use assay_measure::Counts;
 
 /// Waiting that ends a batch early.
 const PATIENCE_NS: u64 = 1_000_000;

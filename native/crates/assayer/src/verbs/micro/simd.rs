@@ -2,9 +2,9 @@
 
 use core::hint::black_box;
 
-use assay_primitives::smaps::Mapped;
-use assay_primitives::simd::{Simd, SimdFunction, SimdWork};
 use assay_primitives::Address;
+use assay_primitives::simd::{Simd, SimdFunction, SimdWork};
+use assay_primitives::smaps::Mapped;
 use serde_json::{Value, json};
 
 use super::buffers::Buffers;

@@ -1,7 +1,7 @@
 //! Reading the time from a chosen source.
 
-use assay_primitives::timers::{self, Timer};
 use assay_primitives::smaps::Mapped;
+use assay_primitives::timers::{self, Timer};
 use assay_primitives::{Address, Arena, Called};
 use serde_json::{Value, json};
 

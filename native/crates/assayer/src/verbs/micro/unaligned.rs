@@ -1,7 +1,7 @@
 //! Eight-byte loads of a chosen alignment.
 
-use assay_primitives::unaligned::{self, Alignment, Pages, assay_unaligned_load};
 use assay_primitives::smaps::Mapped;
+use assay_primitives::unaligned::{self, Alignment, Pages, assay_unaligned_load};
 use assay_primitives::{Address, Arena, Called};
 use serde_json::{Value, json};
 

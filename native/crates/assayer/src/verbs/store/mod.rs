@@ -17,13 +17,13 @@ use self::unit::StoreUnit;
 use super::engine::ycsb_parameters;
 use super::run::{Ending, Run, Subject};
 use super::typed;
-use crate::driver::{Timed, Unit};
 use crate::failure::Failure;
 use crate::life;
-use crate::measure::Measured;
 use crate::output::Output;
 use crate::protocol::request::{StoreAction, StoreRequest};
 use crate::protocol::response::{Checked, ServerUsage, State, StoreManifest, StoreOptions};
+use assay_measure::Measured;
+use assay_measure::{Timed, Unit};
 
 /// Runs the verb.
 pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {

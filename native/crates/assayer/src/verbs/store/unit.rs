@@ -5,8 +5,8 @@ use assay_stores::{Session, Shape, Store, carry_out};
 use assay_workload::{OperationKind, Plan, Stream};
 
 use super::full;
-use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;
+use assay_measure::{Counts, Done, Unit};
 
 /// Operations between two looks at the stop flag, and the time after which they end earlier: some
 /// wait for a device.
@@ -54,11 +54,12 @@ impl<'a> StoreUnit<'a> {
 }
 
 impl Unit for StoreUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
         let end = self.clock.ticks() + self.batch_ticks;
         for _ in 0..BATCH {
             let operation = self.stream.take().ok_or_else(full)?;
-            carry_out(&mut *self.session, &self.stream, &operation, self.shape)?;
+            let carried = carry_out(&mut *self.session, &self.stream, &operation, self.shape);
+            carried.map_err(Failure::from)?;
             let end_ticks = self.clock.ticks();
             self.executed += 1;
             let kind = self.place_of_kind[operation.kind as usize];
