@@ -50,6 +50,7 @@ fn is_described(input: &[u8]) {
         symbols: vec!["main".to_owned(), "f".to_owned()],
         functions: Some(Listed::All),
         references: vec![("f".to_owned(), "counter".to_owned())],
+        contents: true,
     };
     let Ok(()) = describe_bytes::<std::convert::Infallible>("input", input, &asked, &mut |it| {
         if let Described::Object(object) = it {

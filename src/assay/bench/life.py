@@ -187,6 +187,7 @@ def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
         counters=dict(measured.counters),
         histogram=measured.histogram,
         latency_of=measured.latency_of,
+        overhead_ns_per_operation=measured.overhead_ns_per_operation,
         intervals=measured.intervals,
         threads=measured.threads,
         cpus=measured.cpus,

@@ -12,7 +12,13 @@ from assay.core.errors import ExitCode, InputError
 from assay.core.parameters import nearest
 from assay.explain import explanations
 from assay.record import Bundle, checked_verdicts, counted_runs
-from assay.report import profile_lines, search_lines, sysmon_lines, verdict_lines
+from assay.report import (
+    measuring_lines,
+    profile_lines,
+    search_lines,
+    sysmon_lines,
+    verdict_lines,
+)
 
 
 @guarded
@@ -43,6 +49,7 @@ def command(
     else:
         why = explanations(opened.plan, opened.runs(), verdicts)
         tell(verdict_lines(verdicts, opened.plan, why))
+        tell(measuring_lines(counted_runs(opened)))
         tell(profile_lines(opened, verdicts))
     return None
 

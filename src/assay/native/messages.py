@@ -205,13 +205,15 @@ class ServerUsage(Message):
 
 
 class RunResult(Message):
-    """What an `engine`, `micro` or `load` run measured."""
+    """What an `engine`, `micro`, `store` or `load` run measured; measuring takes
+    `overhead_ns_per_operation` of an operation's time, None where that is not the server's."""
 
     complete: bool
     window_s: float
     operations: int
     errors: int
     latency_of: str
+    overhead_ns_per_operation: float | None = None
     by_kind: dict[str, KindResult]
     histogram: str
     threads: list[ThreadResult]

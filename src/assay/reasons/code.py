@@ -123,3 +123,4 @@ class Code(enum.StrEnum):
     CLOSED_LOOP = "closed-loop"
     PILOT_UNSETTLED = "pilot-unsettled"
     BUSY_MACHINE = "busy-machine"
+    OVERHEAD = "overhead"

@@ -252,6 +252,18 @@ def _pilot_unsettled(arms: tuple[str, ...], length_s: float) -> str:
     )
 
 
+def _overhead(
+    arm: str, share: float, ns: float, operation_ns: float, smallest: float, case: str = ""
+) -> str:
+    """`share`: of an operation's time that measuring takes; the times in nanoseconds."""
+    return (
+        f"{f'{case}: ' if case else ''}measuring takes {percent(share)} of an operation's time "
+        f"({ns:.3g} of {operation_ns:.3g} ns with {arm}), more than a tenth of the smallest effect "
+        f"({percent(smallest)}). All arms pay it alike, so each difference looks smaller than it "
+        "is, by about that share of itself."
+    )
+
+
 WARNINGS: dict[Code, Callable[..., str]] = {
     Code.FIXED_SAMPLE: _fixed_sample,
     Code.UNFINISHED: lambda blocks, planned: (
@@ -281,5 +293,6 @@ WARNINGS: dict[Code, Callable[..., str]] = {
     Code.CLOSED_LOOP: _closed_loop,
     Code.PILOT_UNSETTLED: _pilot_unsettled,
     Code.BUSY_MACHINE: _busy_machine,
+    Code.OVERHEAD: _overhead,
 }
 """Code -> its sentence."""

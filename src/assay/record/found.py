@@ -24,6 +24,7 @@ class RunFound:
     counters: Mapping[str, float] = field(default_factory=dict)
     histogram: str = ""
     latency_of: str = "operations"
+    overhead_ns_per_operation: float | None = None
     intervals: list[WindowInterval] = field(default_factory=list)
     threads: list[ThreadResult] = field(default_factory=list)
     cpus: list[CpuShare] = field(default_factory=list)
@@ -55,6 +56,7 @@ class RunFound:
             counters=dict(self.counters),
             histogram=self.histogram,
             latency_of=self.latency_of,
+            overhead_ns_per_operation=self.overhead_ns_per_operation,
             intervals=self.intervals,
             threads=self.threads,
             cpus=self.cpus,

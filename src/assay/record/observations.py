@@ -9,7 +9,7 @@ from assay.record.run import RunRecord
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.latency import Saturation, latency_count, saturated
 from assay.stats.stationarity import trend_of
-from assay.verdict.observations import Block, Observation, Seen, SliceSeen
+from assay.verdict.observations import Block, Observation, Overhead, Seen, SliceSeen
 
 LEAST_REST_S = 0.020
 """In a shorter rest the server's own way to a stop is most of what it did."""
@@ -63,6 +63,7 @@ def observation(record: RunRecord, constants: Constants) -> Observation:
         trend=trend_of(record.intervals),
         saturated=_saturated(record.health, constants),
         open_loop=record.health is not None and record.health.asked_per_s is not None,
+        overhead=overhead(record),
         machine=_machine(record.health),
         slices=_slices(record),
     )
@@ -72,6 +73,16 @@ def _saturated(health: Health | None, constants: Constants) -> Saturation | None
     if health is None or health.asked_per_s is None:
         return None
     return saturated(health.asked_per_s, health.achieved_per_s, constants)
+
+
+def overhead(record: RunRecord) -> Overhead | None:
+    """What measuring took of an operation's time; workers of one CPU have that time in turn."""
+    ns, operations = record.overhead_ns_per_operation, record.operations
+    if ns is None or not operations:
+        return None
+    pinned = {thread.cpu for thread in record.threads if thread.cpu is not None}
+    workers = len(pinned) or max(1, len(record.threads))
+    return Overhead(ns, record.window_s * workers * 1e9 / operations)
 
 
 def _machine(health: Health | None) -> dict[str, float]:

@@ -31,9 +31,10 @@ class RunRecord(Recorded):
     Times in seconds; `metrics` in the units of `assay.core.metrics`; histograms are
     HdrHistogram V2, deflated, base64, in nanoseconds; `dose` by factor, per
     operation where the change counts it so; `extension` numbers the extension of the study
-    that the run belongs to, 0 as planned; `profile` is the SHA-256 of its file in
-    `profiles/`, or empty; `health` is None where the run failed; `digest` is chained to the line
-    before.
+    that the run belongs to, 0 as planned; measuring took `overhead_ns_per_operation` of an
+    operation's time, None where that is not the server's, or was not measured; `profile` is the
+    SHA-256 of its file in `profiles/`, or empty; `health` is None where the run failed; `digest` is
+    chained to the line before.
     """
 
     run: int
@@ -55,6 +56,7 @@ class RunRecord(Recorded):
     counters: dict[str, float]
     histogram: str
     latency_of: str
+    overhead_ns_per_operation: float | None = None
     intervals: list[WindowInterval]
     threads: list[ThreadResult]
     cpus: list[CpuShare]

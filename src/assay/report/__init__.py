@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from assay.report.terminal.bisection import search_lines
     from assay.report.terminal.profiled import profile_lines
     from assay.report.terminal.sysmon import sysmon_lines
-    from assay.report.terminal.verdicts import verdict_lines
+    from assay.report.terminal.verdicts import measuring_lines, verdict_lines
     from assay.report.words.line import Line
 
 __getattr__, __dir__ = lazily(
@@ -18,12 +18,13 @@ __getattr__, __dir__ = lazily(
         "terminal.bisection": "search_lines",
         "terminal.profiled": "profile_lines",
         "terminal.sysmon": "sysmon_lines",
-        "terminal.verdicts": "verdict_lines",
+        "terminal.verdicts": "measuring_lines verdict_lines",
     },
 )
 
 __all__ = [
     "Line",
+    "measuring_lines",
     "profile_lines",
     "search_lines",
     "sysmon_lines",

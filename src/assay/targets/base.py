@@ -117,7 +117,9 @@ class Measured:
     the window, families with a dot; `histogram` and those in `intervals` are
     HdrHistogram V2, deflated, base64, in ns; `health` feeds the guard; `errors`
     are operations that failed, a part of `operations`; `latency_of` says what one
-    latency is of: "operations", or "batches of 64" where one is too short to time.
+    latency is of: "operations", or "batches of 1024" where one is too short to time;
+    `overhead_ns_per_operation` is what measuring takes of an operation's time, None where that is
+    not the server's.
     """
 
     complete: bool
@@ -132,6 +134,7 @@ class Measured:
     threads: list[ThreadResult]
     cpus: list[CpuShare]
     health: Health
+    overhead_ns_per_operation: float | None = None
 
 
 OnInterval = Callable[[int, float], None]

@@ -56,6 +56,19 @@ class SliceSeen:
 
 
 @dataclass(frozen=True)
+class Overhead:
+    """What measuring took of an operation's time, and that time on its worker, in nanoseconds."""
+
+    ns: float
+    operation_ns: float
+
+    @property
+    def share(self) -> float:
+        """The fraction of an operation's time that is no operation."""
+        return self.ns / self.operation_ns
+
+
+@dataclass(frozen=True)
 class Observation:
     """One run that counts.
 
@@ -65,6 +78,7 @@ class Observation:
     trend      ln(throughput of the second half of the window / of the first); None if unknown
     saturated  the rate its server could not keep up with, or None
     open_loop  whether requests were sent on a schedule of their own
+    overhead   what measuring took of an operation's time, or None where that is not known
     machine    what else took CPUs meanwhile: "steal" as a fraction, "foreign_cpu" as CPUs
     slices     where arms took turns: each turn, the first of one arm next to the first of another;
                where runs were calibrated: each slice of this one
@@ -78,6 +92,7 @@ class Observation:
     trend: float | None = None
     saturated: Saturation | None = None
     open_loop: bool = False
+    overhead: Overhead | None = None
     machine: Mapping[str, float] = field(default_factory=dict)
     slices: tuple[SliceSeen, ...] = ()
 

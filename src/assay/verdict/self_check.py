@@ -12,7 +12,14 @@ from assay.stats.contrast import Contrast
 from assay.stats.rule import Strength
 from assay.stats.slow_runs import stability
 from assay.stats.stationarity import steadiness
-from assay.verdict.observations import Block, observations, orders, predecessors, table
+from assay.verdict.observations import (
+    Block,
+    Overhead,
+    observations,
+    orders,
+    predecessors,
+    table,
+)
 from assay.verdict.rows import ContrastRow, Row
 from assay.verdict.two_groups import two_groups
 from assay.verdict.validity import witness
@@ -50,7 +57,8 @@ def study_warnings(
         found += _together({name: check(name, series, fixed) for name, series in numbers.items()})
     if fixed.checks > 2:
         found += two_groups(plan, blocks)
-    return found + _busy_machine(plan, blocks) + _closed_loop(plan, blocks)
+    found += _busy_machine(plan, blocks) + _overhead(plan, blocks)
+    return found + _closed_loop(plan, blocks)
 
 
 def _busy_machine(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
@@ -63,6 +71,42 @@ def _busy_machine(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
         return []
     middle = statistics.median(took)
     return [Reason.of(Code.BUSY_MACHINE, runs=len(took), of=len(seen), cpus=middle)]
+
+
+OVERHEAD_SHARE = 0.1
+"""Of the smallest effect: what measuring may take of an operation's time without a word."""
+
+
+def _overhead(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
+    """Measuring that takes a part of what is measured: of each case the arm with the largest."""
+    found = []
+    for case in plan.cases:
+        arms = [(arm.name, _median_overhead(blocks, case.name, arm.name)) for arm in plan.arms]
+        shares = [(seen.share, name, seen) for name, seen in arms if seen is not None]
+        if not shares:
+            continue
+        share, name, seen = max(shares, key=lambda it: it[0])
+        if share <= OVERHEAD_SHARE * plan.smallest:
+            continue
+        fields = {"case": case.name} if len(plan.cases) > 1 else {}
+        fields |= {"arm": name}
+        found.append(
+            Reason.of(
+                Code.OVERHEAD,
+                share=share,
+                ns=seen.ns,
+                operation_ns=seen.operation_ns,
+                smallest=plan.smallest,
+                **fields,
+            )
+        )
+    return found
+
+
+def _median_overhead(blocks: Sequence[Block], case: str, arm: str) -> Overhead | None:
+    seen = [run.overhead for run in observations(blocks, (case,), (arm,))]
+    known = sorted((it for it in seen if it is not None), key=lambda it: it.share)
+    return known[len(known) // 2] if known else None
 
 
 def carried_between(plan: Plan, blocks: Sequence[Block], case: str) -> Reason | None:

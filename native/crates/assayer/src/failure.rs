@@ -3,20 +3,16 @@
 //! Errors of the crates below are mapped here and nowhere else. `anyhow` carries the causes of the
 //! third kind, which no caller distinguishes.
 
-use std::process::ExitCode;
-
 use assay_data_cache::CacheError;
 use assay_disasm::DisasmError;
 use assay_engine::EngineError;
 use assay_log::LogError;
+use assay_measure::MeasureError;
 use assay_primitives::PrimitiveError;
 use assay_stores::StoreError;
 use assay_transactions::TransactionError;
 use assay_workload::WorkloadError;
 use thiserror::Error;
-
-use crate::output::Output;
-use crate::protocol::response;
 
 /// Why a verb ended without its result.
 #[derive(Debug, Error)]
@@ -39,7 +35,7 @@ pub enum Failure {
     },
     /// Anything else.
     #[error("{0:#}")]
-    Failed(#[from] anyhow::Error),
+    Failed(anyhow::Error),
     /// Nobody reads the output any more. Not an error: the reader has what it wanted.
     #[error("the reader of standard output is gone")]
     ReaderGone,
@@ -52,20 +48,17 @@ impl Failure {
     pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), next: READ_THE_PROTOCOL.to_owned() }
     }
+}
 
-    /// Writes the error line and gives the exit code.
-    pub fn report(&self, output: &mut Output) -> ExitCode {
-        let failed_next = "run it again by hand and read standard error";
-        let (kind, next, code) = match self {
-            Failure::Usage { next, .. } => ("usage", next.as_str(), 2),
-            Failure::Missing { next, .. } => ("missing", next.as_str(), 3),
-            Failure::Failed(_) => ("failed", failed_next, 1),
-            Failure::ReaderGone => return ExitCode::SUCCESS,
-        };
-        let message = self.to_string();
-        // If the reader is gone as well, the exit code is all that is left to say.
-        let _ = output.write("error", &response::Error { kind, message: &message, next });
-        ExitCode::from(code)
+/// A failure of a unit comes back as what it was; everything else that nobody knows has failed.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        match error.downcast::<Failure>().map_err(anyhow::Error::downcast::<MeasureError>) {
+            Ok(failure) => failure,
+            Err(Ok(MeasureError::Usage(message))) => Failure::usage(message),
+            Err(Ok(MeasureError::Missing { message, next })) => Failure::Missing { message, next },
+            Err(Err(error)) => Failure::Failed(error),
+        }
     }
 }
 

@@ -3,23 +3,20 @@
 //! This file parses the verb, runs it, and turns its end into an exit code. The wire format is the
 //! doc of `protocol`; the verbs are under `verbs`.
 
-mod driver;
 mod failure;
 mod files;
-mod host;
 mod life;
-mod measure;
 mod output;
 mod protocol;
-mod recorder;
-mod slices;
 mod verbs;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::failure::Failure;
 use crate::output::Output;
+use crate::protocol::response;
 
 /// The native half of Assay: load, engine, micro-benchmarks, host facts, instruction census.
 ///
@@ -82,6 +79,21 @@ fn main() -> ExitCode {
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(&mut output),
+        Err(failure) => told(&failure, &mut output),
     }
+}
+
+/// Writes the error line and gives the exit code.
+fn told(failure: &Failure, output: &mut Output) -> ExitCode {
+    let failed_next = "run it again by hand and read standard error";
+    let (kind, next, code) = match failure {
+        Failure::Usage { next, .. } => ("usage", next.as_str(), 2),
+        Failure::Missing { next, .. } => ("missing", next.as_str(), 3),
+        Failure::Failed(_) => ("failed", failed_next, 1),
+        Failure::ReaderGone => return ExitCode::SUCCESS,
+    };
+    let message = failure.to_string();
+    // If the reader is gone as well, the exit code is all that is left to say.
+    let _ = output.write("error", &response::Error { kind, message: &message, next });
+    ExitCode::from(code)
 }

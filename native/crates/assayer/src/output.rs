@@ -3,10 +3,11 @@
 use std::io::{ErrorKind, Stdout, Write};
 
 use anyhow::anyhow;
+use assay_measure::{Interval, Listener};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::protocol::response::Line;
+use crate::protocol::response::{Line, Phase};
 
 /// Writes one message per line, flushed, so that a reader sees each as it happens.
 pub struct Output {
@@ -35,5 +36,15 @@ impl Output {
                 anyhow!(error).context("writing to standard output").into()
             }
         })
+    }
+}
+
+impl Listener for Output {
+    fn phase(&mut self, name: &'static str) -> anyhow::Result<()> {
+        Ok(self.write("phase", &Phase { name })?)
+    }
+
+    fn interval(&mut self, interval: &Interval<'_>) -> anyhow::Result<()> {
+        Ok(self.write("interval", interval)?)
     }
 }

@@ -10,7 +10,7 @@ use assay_primitives::locks::Waiting;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Arena, Clock, LockContext, RawLock};
 use assay_workload::hash::fnv1a_64;
-use assay_workload::{KeySpace, Values, values};
+use assay_workload::{KeySpace, OperationKind, Values, values};
 
 use crate::index::{Entry, Index};
 use crate::page::{Layout, Page, PageId};
@@ -22,6 +22,8 @@ pub(crate) struct KeyValue<L, I, D> {
     pub(crate) index: I,
     pub(crate) pool: Pool<L, D>,
     pub(crate) waiting: Waiting,
+    /// By kind of operation its place among those of the mix.
+    pub(crate) places: [usize; OperationKind::ALL.len()],
     pub(crate) layout: Layout,
     pub(crate) clock: Clock,
     keys: Arc<KeySpace>,
@@ -64,6 +66,7 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
             index: I::new(&arena, capacity as usize, parts.padding)?,
             pool: Pool::new(&arena, pool, backing)?,
             waiting,
+            places: plan.places(),
             layout,
             clock: *clock,
             keys: Arc::clone(plan.keys()),

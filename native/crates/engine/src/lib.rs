@@ -23,10 +23,11 @@ pub mod transactional;
 use core::sync::atomic::AtomicBool;
 
 pub use assay_data_cache::PoolCounts;
+use assay_measure::Done;
 use assay_primitives::locks::ElisionCounts;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Clock, Contention};
-use assay_workload::{OperationKind, Plan, Stream};
+use assay_workload::{Plan, Stream};
 
 pub use error::EngineError;
 pub use parts::{DataCacheKind, Elision, Parts};
@@ -71,24 +72,16 @@ pub type Visitor<'a> = &'a mut dyn FnMut(u64, Option<&[&[u8]]>);
 
 /// One thread's connection to an engine.
 pub trait Session: Send {
-    /// Carries out as many operations as `done` has room for, and stamps each when it ends.
-    fn execute(&mut self, stream: &mut Stream, done: &mut [Completion]) -> Result<(), EngineError>;
+    /// Carries out so many operations, and appends the end of each; kinds are those of the mix.
+    fn execute(
+        &mut self,
+        stream: &mut Stream,
+        operations: usize,
+        done: &mut Vec<Done>,
+    ) -> Result<(), EngineError>;
 
     /// What this session has met so far.
     fn counts(&self) -> SessionCounts;
-}
-
-/// The end of one operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Completion {
-    /// Clock ticks at the end.
-    pub end_ticks: u64,
-    /// What it was.
-    pub kind: OperationKind,
-    /// A record that must exist was not found, or was not the one asked for.
-    pub is_error: bool,
-    /// Carried out like any other, and not to be counted.
-    pub is_extra: bool,
 }
 
 /// Contention by lock class, and dose counters, of one session.

@@ -3,13 +3,14 @@
 use core::hint::black_box;
 
 use assay_data_cache::{DataCache, Pinned, PoolCaller};
+use assay_measure::Done;
 use assay_primitives::{LockContext, RawLock};
 use assay_workload::{Operation, OperationKind, Stream, Values};
 
 use crate::index::{Entry, Index};
 use crate::key_value::KeyValue;
 use crate::page::{Page, PageId, Row, RowId};
-use crate::{Completion, EngineError, Session, SessionCounts};
+use crate::{EngineError, Session, SessionCounts};
 
 /// A session of a `KeyValue` store.
 pub(crate) struct KeyValueSession<'a, L: RawLock, I: Index<L>, D: DataCache<L>> {
@@ -162,16 +163,18 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
 }
 
 impl<L: RawLock, I: Index<L>, D: DataCache<L>> Session for KeyValueSession<'_, L, I, D> {
-    fn execute(&mut self, stream: &mut Stream, done: &mut [Completion]) -> Result<(), EngineError> {
-        for completion in done {
+    fn execute(
+        &mut self,
+        stream: &mut Stream,
+        operations: usize,
+        done: &mut Vec<Done>,
+    ) -> Result<(), EngineError> {
+        for _ in 0..operations {
             let operation = self.next(stream)?;
             let is_fine = self.apply(&operation, stream)?;
-            *completion = Completion {
-                end_ticks: self.store.clock.ticks(),
-                kind: operation.kind,
-                is_error: !is_fine,
-                is_extra: stream.is_extra(),
-            };
+            let end_ticks = self.store.clock.ticks();
+            let (kind, is_extra) = (self.store.places[operation.kind as usize], stream.is_extra());
+            done.push(Done { kind, is_error: !is_fine, is_extra, ..Done::at(end_ticks) });
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 //! waiting of everybody who would have asked meanwhile).
 
 use assay_primitives::Clock;
-use assay_workload::random::Random;
+use assay_random::Random;
 
 /// How times follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -107,6 +107,10 @@ pub trait Client: 'static {
     /// When the connection is of no use any more, or the data are wrong.
     async fn carry_out(&mut self) -> Result<Carried, Error>;
 
+    /// Makes the next request ready, between the end of one and the beginning of the next: what it
+    /// takes is in the time of neither.
+    fn prepare(&mut self) {}
+
     /// What the server said to the request that it refused last.
     fn take_refusal(&mut self) -> Option<Refusal> {
         None

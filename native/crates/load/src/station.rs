@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_primitives::Clock;
-use assay_runtime::{Gate, Handle, Worker, deadline, sleep_until};
+use assay_runtime::{Backend, Gate, Handle, Worker, deadline, sleep_until};
 
 use crate::arrivals::Arrivals;
 use crate::client::{Client, Error, Retries};
@@ -191,10 +191,37 @@ impl Station {
         stop: &AtomicBool,
         mut visit: impl FnMut(&Ended),
     ) -> Result<(), Error> {
-        let turned = self.turn(nanoseconds, stop);
+        let clock = self.shared.clock;
+        let until = clock.ticks() + clock.ticks_of_ns(nanoseconds);
+        while clock.ticks() < until && !stop.load(Ordering::Relaxed) {
+            self.run_some(clock.ns_between(clock.ticks(), until), stop, &mut visit)?;
+        }
+        Ok(())
+    }
+
+    /// The same, but until a few requests have ended at the latest: whoever records them all at once
+    /// makes others wait that are due meanwhile.
+    ///
+    /// # Errors
+    /// As for [`Station::run`].
+    pub fn run_some(
+        &self,
+        nanoseconds: u64,
+        stop: &AtomicBool,
+        mut visit: impl FnMut(&Ended),
+    ) -> Result<(), Error> {
+        let clock = self.shared.clock;
+        let until = clock.ticks() + clock.ticks_of_ns(nanoseconds);
+        let is_enough = || self.shared.ended.borrow().len() >= SOME;
+        let turned = self.worker.run_until(until, stop, is_enough);
         self.shared.ended.borrow_mut().drain(..).for_each(|ended| visit(&ended));
-        turned?;
+        turned.map_err(|error| Error::Wire(error.into()))?;
         self.check()
+    }
+
+    /// The kernel's interface that it uses.
+    pub fn backend(&self) -> Backend {
+        self.worker.backend()
     }
 
     /// Lets every connection end its request and say goodbye, for a second at most.
@@ -238,6 +265,8 @@ impl Station {
     }
 }
 
+/// Ends that are given away together: to record them takes as long as one call of the kernel.
+const SOME: usize = 64;
 const STEP_NS: u64 = 10_000_000;
 /// Connections that log in at the same time: fewer than a server lets wait to be accepted.
 const OPENING_MOST: usize = 100;
@@ -319,6 +348,7 @@ impl Shared {
             totals.rolled_back += u64::from(carried.is_rolled_back);
             totals.refused += u64::from(carried.is_refused);
             self.totals.set(totals);
+            client.prepare();
         }
         Box::pin(client.close()).await;
         Ok(())

@@ -11,7 +11,7 @@
 //! have an advertising engine, and the mean width is near 1,500. Region and width belong to the
 //! user, as they do in life: rows of one session agree in them.
 
-use assay_workload::random::Random;
+use assay_random::Random;
 
 use crate::data::{Column, Table};
 use crate::query::Query;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 mod granted;
 pub mod memory;
 mod pool;
+pub mod touch;
 
 use pool::Pool;
 
@@ -66,15 +67,21 @@ unsafe impl Sync for Mapping {}
 impl Arena {
     /// Maps and touches at least `bytes`, rounded up to whole 2 MiB pages so that all modes get the
     /// same amount (`Hugetlb1g`: to whole GiB). Huge pages that were asked for and not granted, or
-    /// not all of them, are an error; so is more memory than there is.
+    /// not all of them, are an error; so is more memory than there is. The pages lie near the workers
+    /// ([`touch`]).
     pub fn new(bytes: usize, mode: PageMode) -> Result<Self, PrimitiveError> {
+        Self::near(bytes, mode, None)
+    }
+
+    /// The same, near the one CPU that will use it.
+    pub fn near(bytes: usize, mode: PageMode, cpu: Option<usize>) -> Result<Self, PrimitiveError> {
         let mapping = if let Some(pool) = Pool::of(mode) {
             let bytes = bytes.max(1).next_multiple_of(pool.page_bytes());
             Mapping::from_pool(bytes, pool, mode)?
         } else {
             Mapping::from_reservation(bytes.max(1).next_multiple_of(HUGE_BYTES), mode)?
         };
-        mapping.touch()?;
+        mapping.touch(cpu)?;
         if mode == PageMode::Collapse {
             mapping.collapse()?;
         }
@@ -169,22 +176,10 @@ impl Mapping {
         })
     }
 
-    fn touch(&self) -> Result<(), PrimitiveError> {
-        let start: *mut libc::c_void = self.base.as_ptr().cast();
-        // SAFETY: the range is our own mapping; populating it only makes its zero pages present.
-        if unsafe { libc::madvise(start, self.bytes, libc::MADV_POPULATE_WRITE) } == 0 {
-            return Ok(());
-        }
-        let error = std::io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EINVAL) {
-            return Err(PrimitiveError::Os { call: "touching the arena's pages", source: error });
-        }
-        // Kernels before 5.14 lack MADV_POPULATE_WRITE.
-        for offset in (0..self.bytes).step_by(4096) {
-            // SAFETY: every offset is inside the mapping, which holds only zeros so far.
-            unsafe { self.base.as_ptr().add(offset).write_volatile(0) };
-        }
-        Ok(())
+    fn touch(&self, near: Option<usize>) -> Result<(), PrimitiveError> {
+        let stretch = Pool::of(self.mode).map_or(HUGE_BYTES, Pool::page_bytes);
+        // SAFETY: the range is our own fresh mapping, whole stretches that nothing uses yet.
+        unsafe { touch::touch(self.base.as_ptr(), self.bytes, stretch, &touch::cpus(near)) }
     }
 
     /// Joins the touched base pages to huge ones, now, whatever the system's setting.

@@ -145,7 +145,20 @@ impl Worker {
     /// # Errors
     /// `Os` when the kernel refuses to wait.
     pub fn run(&self, until: u64, stop: &AtomicBool) -> Result<(), RuntimeError> {
-        let is_done = || self.handle.0.tasks.borrow().len() == 0;
+        self.run_until(until, stop, || false)
+    }
+
+    /// The same, and until `is_enough`, which is asked before the kernel is.
+    ///
+    /// # Errors
+    /// As for [`Worker::run`].
+    pub fn run_until(
+        &self,
+        until: u64,
+        stop: &AtomicBool,
+        is_enough: impl Fn() -> bool,
+    ) -> Result<(), RuntimeError> {
+        let is_done = || is_enough() || self.handle.0.tasks.borrow().len() == 0;
         self.turn(until, stop, is_done, &mut || {})
     }
 

@@ -1,6 +1,7 @@
 //! This process and its threads: CPU time, memory, allowed CPUs, pinning, where it was loaded.
 
 use assay_primitives::clock::kernel_ns;
+pub use assay_primitives::pages::touch::{allowed_cpus, pin_thread};
 
 /// CPU seconds that this process has used.
 pub fn process_cpu_s() -> f64 {
@@ -65,30 +66,6 @@ pub fn memory() -> ProcessMemory {
         kib.unwrap_or(0) * 1024
     };
     ProcessMemory { rss_bytes: bytes("VmRSS:"), page_table_bytes: bytes("VmPTE:") }
-}
-
-/// The CPUs on which this process may run, in order.
-pub fn allowed_cpus() -> Vec<usize> {
-    // SAFETY: cpu_set_t is a plain bit array; all zero is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is as large as stated, and writable.
-    let failed = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } != 0;
-    let all = 0..if failed { 0 } else { libc::CPU_SETSIZE as usize };
-    // SAFETY: every index is below CPU_SETSIZE.
-    all.filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
-}
-
-/// Keeps the calling thread on one CPU; false if the kernel refuses.
-pub fn pin_thread(cpu: usize) -> bool {
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return false;
-    }
-    // SAFETY: cpu_set_t is a plain bit array; all zero is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the index is below CPU_SETSIZE.
-    unsafe { libc::CPU_SET(cpu, &mut set) };
-    // SAFETY: the set is as large as stated; 0 means the calling thread.
-    unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) == 0 }
 }
 
 /// The difference between run-time and link-time addresses of the executable.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use assay_random::Random;
 use assay_stores::folder::Scratch;
 use assay_stores::{
     Ask, Kind, Opening, Settings, Shape, Store, StoreError, Visitor, defaults, look_through, open,
 };
 use assay_workload::hash::fnv1a_64;
-use assay_workload::random::Random;
 use assay_workload::{KeyText, Values};
 
 const SHAPE: Shape = Shape { fields: 3, field_bytes: 20 };

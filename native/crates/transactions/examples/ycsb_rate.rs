@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use assay_index::IndexKind;
 use assay_primitives::{Clock, PageMode};
+use assay_random::Random;
 use assay_transactions::{
     ConcurrencyControl, Database, MemoryRows, MultiVersion, NoWait, Optimistic, Options, Rows,
     TableOptions, WaitDie,
 };
-use assay_workload::random::Random;
 use assay_workload::tables::{TableId, TableSchema, Tables};
 
 const KEYS: u64 = 1_000_000;

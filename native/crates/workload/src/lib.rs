@@ -14,7 +14,6 @@ pub mod hits;
 pub mod key_text;
 pub mod keys;
 pub mod oltp;
-pub mod random;
 pub mod reference;
 pub mod stream;
 pub mod tables;

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use crate::hash::fnv1a_64;
-use crate::random::Random;
 use crate::ycsb::{Chooser, Mix, Operation, OperationKind, Parameters};
 use crate::zipf::Zipf;
 use crate::{KeySpace, Values, WorkloadError};
+use assay_random::Random;
 
 enum Draw {
     Zipf(Zipf, u64),
@@ -68,6 +68,18 @@ impl Plan {
     /// What this was made from.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// The kinds of operation of its mix, in their order.
+    pub fn kinds(&self) -> Vec<OperationKind> {
+        let shares = self.parameters.mix.shares();
+        OperationKind::ALL.into_iter().filter(|kind| shares[*kind as usize] > 0.0).collect()
+    }
+
+    /// By kind of operation its place among those of the mix.
+    pub fn places(&self) -> [usize; OperationKind::ALL.len()] {
+        let kinds = self.kinds();
+        OperationKind::ALL.map(|kind| kinds.iter().position(|it| *it == kind).unwrap_or(0))
     }
 
     /// The shared key counters.

@@ -7,7 +7,7 @@
 //! `CHECKED_BYTES` carry no hash and are only checked for printable bytes.
 
 use crate::hash::fnv1a_64;
-use crate::random::Random;
+use assay_random::Random;
 
 /// Distinct values in the pool.
 const POOL: usize = 1024;

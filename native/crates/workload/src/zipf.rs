@@ -5,7 +5,7 @@
 //! error in the rank-2 share of a few percent. YCSB has the same error; being the same workload
 //! matters more here than being the better distribution.
 
-use crate::random::Random;
+use assay_random::Random;
 
 /// Draws ranks: 0 is the hottest.
 #[derive(Clone, Debug)]

@@ -122,6 +122,8 @@ class LatencySection:
     logarithmic: bool
     """Whether the axis of latencies is."""
     batches: list[str]
+    measuring: str
+    """What measuring took, or nothing."""
     """What one latency is the mean over, where it is not one operation."""
     unreadable: int
     """Histograms that could not be read."""
@@ -340,6 +342,7 @@ def _latency_section(plan: Plan, counted: Sequence[RunRecord]) -> LatencySection
         groups=groups,
         logarithmic=bool(drawn) and max(drawn) > LOGARITHMIC_ABOVE * min(drawn),
         batches=sorted({r.latency_of for r in counted} - {"operations"}),
+        measuring=particulars.measuring_text(counted),
         unreadable=sum(a.unreadable for g in groups for a in g.arms),
         empty="" if groups else empty,
     )

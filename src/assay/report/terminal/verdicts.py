@@ -14,6 +14,7 @@ from assay.core.metrics import metric
 from assay.core.units import percent
 from assay.explain import Explanation
 from assay.plan import Plan
+from assay.record import RunRecord
 from assay.report.terminal.best import best_lines
 from assay.report.terminal.scaling import scaling_lines
 from assay.report.terminal.screen import screen_lines
@@ -21,7 +22,7 @@ from assay.report.words.best import NAMES_SHOWN, few, standing
 from assay.report.words.built import build_lines
 from assay.report.words.explained import cause, holds
 from assay.report.words.line import Line
-from assay.report.words.particulars import extension_text
+from assay.report.words.particulars import extension_text, measuring_text
 from assay.report.words.sections import (
     RowSection,
     flips,
@@ -76,6 +77,12 @@ def verdict_lines(
     best = best_lines(plan, verdicts)
     lines += [*best, Line("")] if best else []
     return lines + build_lines(plan) + _footer(verdicts) + uncounted_lines(plan)
+
+
+def measuring_lines(runs: Sequence[RunRecord]) -> list[Line]:
+    """What measuring took of the operations' time, where that is known."""
+    text = measuring_text(runs)
+    return [Line(text, "dim")] if text else []
 
 
 def uncounted_lines(plan: Plan) -> list[Line]:

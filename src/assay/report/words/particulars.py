@@ -15,6 +15,7 @@ from assay.core.units import format_duration, format_quantity, percent
 from assay.plan import Plan
 from assay.plan.plan import PlannedCase
 from assay.record import RunRecord
+from assay.record.observations import overhead
 from assay.stats.sequence import extended
 from assay.verdict.rows import Verdicts
 
@@ -229,6 +230,19 @@ def check(plan: Plan, folder: str, runs: Sequence[RunRecord]) -> CheckSection:
             ("first run began", runs[0].started if runs else ""),
             ("last run began", runs[-1].started if runs else ""),
         ],
+    )
+
+
+def measuring_text(runs: Sequence[RunRecord]) -> str:
+    """What measuring took of an operation's time, in the run where that was the largest share;
+    nothing where no run knows."""
+    seen = [found for run in runs if (found := overhead(run)) is not None]
+    if not seen:
+        return ""
+    most = max(seen, key=lambda it: it.share)
+    return (
+        f"measuring takes {percent(most.share)} of an operation's time at most "
+        f"({most.ns:.3g} of {most.operation_ns:.3g} ns)"
     )
 
 

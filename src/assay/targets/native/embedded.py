@@ -224,6 +224,7 @@ def _measured(
         counters=_counters(result, manifest, buffer_bytes),
         histogram=result.histogram,
         latency_of=result.latency_of,
+        overhead_ns_per_operation=result.overhead_ns_per_operation,
         intervals=list(intervals),
         threads=result.threads,
         cpus=result.cpus,

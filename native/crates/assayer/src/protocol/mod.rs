@@ -149,7 +149,10 @@
 //! * `result`:
 //!   - `complete`: false if the window was cut short; `window_s`: its real length.
 //!   - `operations`, `errors`: counted in the window; failed operations are part of both.
-//!   - `latency_of`: `operations`, or `batches of 64` where one operation is too short to time.
+//!   - `latency_of`: `operations`, or `batches of N` where one operation is too short to time.
+//!   - `overhead_ns_per_operation`: what measuring takes of an operation's time: the loop around
+//!     nothing, with its clock reads and records, timed in the same process before the run; null for
+//!     `load`, where it is not the server's time.
 //!   - `by_kind`: `{"read"|"update"|"insert"|"scan"|"rmw": {"operations", "histogram"}}` for the
 //!     kinds of the mix; `histogram`: all together.
 //!   - `threads`: per worker `{"cpu", "operations", "cpu_s"}`.
@@ -190,8 +193,7 @@
 //! * `{"kind": "lock", "locks": "one"|"each", "hold": 4, "gap": 20}`: one operation takes a lock,
 //!   does `hold` multiply-adds on what it guards, releases it and does `gap` more. `each` gives
 //!   every thread its own lock, side by side in the table. Kind and contention class are `lock`;
-//!   64 operations are timed together (fewer after long waits). `checksum_ok`: the counters behind
-//!   the locks add up.
+//!   A batch ends early after long waits. `checksum_ok`: the counters behind the locks add up.
 //! * `{"kind": "crc32c", "buffer_bytes": 16384}`: one operation is the CRC32C of a buffer, each
 //!   thread's own. The kind is `crc32c`, contention is empty. `checksum_ok`: every value was the
 //!   bytewise one. A level the CPU lacks is "missing". `auto` is the fastest level of this CPU for
@@ -210,7 +212,7 @@
 //!   `dyn` (a virtual table).
 //! * `{"kind": "chase", "bytes": 268435456, "stride": 64}`: one load, whose address is what the load
 //!   before it read. Places lie `stride` bytes apart (a multiple of 64), in a random cycle through all
-//!   of them, which all threads go through. `checksum_ok`: every 64 loads led as far as they had to.
+//!   of them, which all threads go through. `checksum_ok`: every batch led as far as it had to.
 //! * `{"kind": "unaligned"}`: one load of eight bytes, by `alignment`: `aligned`, `within-line`,
 //!   `across-line`, `across-page`.
 //! * `{"kind": "timer"}`: one reading of the time, by `timer`: `clock-gettime`, `instant`; x86-64's
@@ -224,8 +226,10 @@
 //!   `simd`: `scalar`, `auto` (the compiler's); x86-64's `sse2`, `avx2`; aarch64's `neon` and
 //!   `translated` (the SSE2 program with its intrinsics mapped to NEON).
 //!
-//! Operations of kinds up to `timer` are timed 64 together. The kind in `by_kind` and the role in
-//! `ran` are the workload's. What the CPU lacks is "missing".
+//! So many operations are timed together (a power of two) that a batch takes 16 us at least, however
+//! fast its operations are: the number follows from the workload (and from `compression`), so it is
+//! the same for all that are compared. The kind in `by_kind` and the role in `ran` are the workload's.
+//! What the CPU lacks is "missing".
 //!
 //! The manifest has the four of the hint, `lock`, `elision`, `elision_retries`, `htm`, `spin_limit`, `padding` and `lock_stride_bytes` for
 //! `lock`, `crc32c` for `crc32c`, the part that shapes the kind for the others (and

@@ -55,68 +55,7 @@ fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> 
     named(deserializer, &[false, true], |on| if on { "on" } else { "off" })
 }
 
-/// Arms take turns: this process measures in slices of its own.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Slices {
-    /// A file of 4096 zero bytes that the processes of all arms share.
-    pub board: PathBuf,
-    /// Which arm this process is.
-    pub arm: u32,
-    /// The arm of each slice.
-    pub order: Vec<u32>,
-    /// How long a slice is.
-    #[serde(default = "default_slice_us")]
-    pub slice_us: u64,
-    /// How much of its beginning does not count.
-    #[serde(default = "default_lead_us")]
-    pub lead_us: u64,
-    /// The first process of the server, to be stopped while others have the turn.
-    #[serde(default)]
-    pub freeze_pid: Option<u32>,
-    /// How long a loop of this process says between slices how fast the machine is; 0: there is none.
-    #[serde(default)]
-    pub calibrate_us: u64,
-    /// How long to wait for others, and for answers to requests of a slice.
-    #[serde(default = "default_slices_patience_s")]
-    pub patience_s: u64,
-}
-
-fn default_slice_us() -> u64 {
-    100_000
-}
-
-fn default_lead_us() -> u64 {
-    5000
-}
-
-fn default_slices_patience_s() -> u64 {
-    60
-}
-
-impl Slices {
-    /// How many arms there are.
-    pub fn arms(&self) -> u32 {
-        self.order.iter().max().map_or(0, |most| most + 1)
-    }
-
-    /// How many slices this arm has.
-    pub fn own(&self) -> usize {
-        self.order.iter().filter(|arm| **arm == self.arm).count()
-    }
-}
-
-/// What both measuring verbs share, beside parts and workload.
-#[derive(Clone, Debug)]
-pub struct Schedule {
-    pub slices: Option<Slices>,
-    pub threads: usize,
-    pub pin: bool,
-    pub seed: u64,
-    pub warmup_ms: u64,
-    pub window_ms: u64,
-    pub interval_ms: u64,
-}
+pub use assay_measure::{Schedule, Slices};
 
 macro_rules! with_schedule {
     ($(#[$attribute:meta])* pub struct $name:ident { $($body:tt)* }) => {

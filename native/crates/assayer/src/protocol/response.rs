@@ -1,7 +1,7 @@
 //! What is written. Types only; `protocol` has the meaning.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -51,6 +51,14 @@ pub struct Clock {
     pub hz: u64,
 }
 
+/// Where a run's workers are, and what it is timed with.
+#[derive(Clone, Serialize)]
+pub struct Placed {
+    pub threads: usize,
+    pub cpus: Vec<Option<usize>>,
+    pub clock: Clock,
+}
+
 /// What a waiting thread executes between two looks, and how often.
 #[derive(Clone, Copy, Serialize)]
 pub struct HintManifest {
@@ -60,8 +68,9 @@ pub struct HintManifest {
     pub hint_ns_measured: f64,
 }
 
-#[derive(Serialize)]
-pub struct EngineManifest {
+/// The locks of a run, and how threads wait for them.
+#[derive(Clone, Copy, Serialize)]
+pub struct WaitingManifest {
     #[serde(flatten)]
     pub hint: HintManifest,
     pub lock: &'static str,
@@ -70,17 +79,22 @@ pub struct EngineManifest {
     pub htm: &'static str,
     pub spin_limit: u32,
     pub padding: usize,
+}
+
+#[derive(Serialize)]
+pub struct EngineManifest {
+    #[serde(flatten)]
+    pub waiting: WaitingManifest,
     pub data_cache: &'static str,
     pub cache_partitions: usize,
     pub cache_share: usize,
     pub cache_pages: usize,
     pub pages: &'static str,
     pub repeat_every: u64,
-    pub threads: usize,
-    pub cpus: Vec<Option<usize>>,
     pub lock_stride_bytes: usize,
     pub memory: ArenaMemory,
-    pub clock: Clock,
+    #[serde(flatten)]
+    pub placed: Placed,
     pub load_s: f64,
     pub records: u64,
     pub inputs_per_thread: usize,
@@ -89,13 +103,7 @@ pub struct EngineManifest {
 #[derive(Serialize)]
 pub struct TransactionalManifest {
     #[serde(flatten)]
-    pub hint: HintManifest,
-    pub lock: &'static str,
-    pub elision: &'static str,
-    pub elision_retries: u32,
-    pub htm: &'static str,
-    pub spin_limit: u32,
-    pub padding: usize,
+    pub waiting: WaitingManifest,
     pub index: &'static str,
     pub hash_cache: &'static str,
     pub cc: &'static str,
@@ -108,10 +116,9 @@ pub struct TransactionalManifest {
     pub rewrite: &'static str,
     pub pages: &'static str,
     pub repeat_every: u64,
-    pub threads: usize,
-    pub cpus: Vec<Option<usize>>,
     pub memory: ArenaMemory,
-    pub clock: Clock,
+    #[serde(flatten)]
+    pub placed: Placed,
     pub load_s: f64,
 }
 
@@ -120,84 +127,35 @@ pub struct AggregateManifest {
     pub plan: &'static str,
     pub rewrite: &'static str,
     pub repeat_every: u64,
-    pub threads: usize,
-    pub cpus: Vec<Option<usize>>,
-    pub clock: Clock,
+    #[serde(flatten)]
+    pub placed: Placed,
     pub load_s: f64,
     pub rows: usize,
     pub compile_ms: f64,
 }
 
-/// The parts of a micro manifest that exist for a lock workload only.
+/// What a lock workload chose and obtained.
 #[derive(Serialize)]
 pub struct LockManifest {
     #[serde(flatten)]
-    pub hint: HintManifest,
-    pub lock: &'static str,
-    pub elision: &'static str,
-    pub elision_retries: u32,
-    pub htm: &'static str,
-    pub spin_limit: u32,
-    pub padding: usize,
+    pub waiting: WaitingManifest,
     pub lock_stride_bytes: usize,
 }
 
 #[derive(Serialize)]
 pub struct MicroManifest {
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub lock: Option<LockManifest>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub crc32c: Option<&'static str>,
-    /// What other kinds chose and obtained.
+    /// What the kind chose and obtained.
     #[serde(flatten)]
-    pub chosen: BTreeMap<&'static str, serde_json::Value>,
+    pub chosen: serde_json::Value,
     pub pages: &'static str,
     pub repeat_every: u64,
-    pub threads: usize,
-    pub cpus: Vec<Option<usize>>,
     pub memory: ArenaMemory,
-    pub clock: Clock,
+    #[serde(flatten)]
+    pub placed: Placed,
     pub load_s: f64,
 }
 
-#[derive(Serialize)]
-pub struct Interval<'a> {
-    pub index: usize,
-    pub start_ms: f64,
-    pub length_ms: f64,
-    pub operations: u64,
-    pub errors: u64,
-    pub histogram: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slice: Option<SliceUse>,
-}
-
-/// What the host spent on a slice.
-#[derive(Clone, Serialize)]
-pub struct SliceUse {
-    pub turn: usize,
-    pub early: Vec<u64>,
-    pub server_cpu_s: Option<f64>,
-    pub rest_s: Option<f64>,
-    pub rest_cpu_s: Option<f64>,
-    pub calibration: Option<f64>,
-    pub foreign_cpu_s: f64,
-    pub steal_s: f64,
-    pub drain_ms: f64,
-}
-
-#[derive(Clone, Copy, Serialize)]
-pub struct Health {
-    pub loader: &'static str,
-    pub busiest_thread: Option<f64>,
-    pub late_sends: Option<f64>,
-    pub asked_per_s: Option<f64>,
-    pub achieved_per_s: f64,
-    pub server_idle: f64,
-    pub foreign_cpu: f64,
-    pub steal: f64,
-    pub clock_step_ms: f64,
-}
+pub use assay_measure::Health;
 
 #[derive(Serialize)]
 pub struct KindResult {
@@ -277,7 +235,8 @@ pub struct RunResult {
     pub window_s: f64,
     pub operations: u64,
     pub errors: u64,
-    pub latency_of: &'static str,
+    pub latency_of: String,
+    pub overhead_ns_per_operation: Option<f64>,
     pub by_kind: BTreeMap<&'static str, KindResult>,
     pub histogram: String,
     pub threads: Vec<ThreadResult>,
@@ -367,26 +326,25 @@ pub struct DataState {
 pub struct LoadManifest {
     pub server: String,
     pub connections: usize,
-    pub threads: usize,
-    pub backend: &'static str,
-    pub cpus: Vec<Option<usize>>,
-    pub clock: Clock,
+    /// Of the workers that ran; several are joined by `+`.
+    pub backend: String,
+    #[serde(flatten)]
+    pub placed: Placed,
     pub connect_s: f64,
 }
 
 #[derive(Serialize)]
-pub struct StoreManifest<'a> {
+pub struct StoreManifest {
     pub store: &'static str,
-    pub library: &'a Path,
+    pub library: PathBuf,
     pub library_build_id: Option<String>,
-    pub version: &'a str,
-    pub settings: &'a BTreeMap<String, String>,
-    pub threads: usize,
-    pub cpus: Vec<Option<usize>>,
-    pub clock: Clock,
+    pub version: String,
+    pub settings: BTreeMap<String, String>,
+    #[serde(flatten)]
+    pub placed: Placed,
     pub open_s: f64,
     pub records: u64,
-    pub log: &'a BTreeMap<String, String>,
+    pub log: BTreeMap<String, String>,
 }
 
 /// A library's settings with their defaults.

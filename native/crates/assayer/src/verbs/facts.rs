@@ -5,7 +5,8 @@ use assay_sampler::capabilities::Ability;
 use assay_sampler::{Capabilities, Facts};
 use serde_json::Value;
 
-use super::{clock_response, own_build_id, typed};
+use super::run::clock_response;
+use super::{own_build_id, typed};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::FactsRequest;

@@ -11,26 +11,23 @@ pub mod load;
 pub mod micro;
 pub mod object;
 pub mod profile;
+mod run;
 pub mod sample;
 pub mod serve;
 pub mod store;
 mod words;
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
 use assay_disasm::build_id;
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Address, Clock, Contention};
-use assay_sampler::process;
+use assay_primitives::{Clock, Contention};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::measure::{Measured, Measurement};
 use crate::protocol::response;
-use crate::recorder::encode;
 
 /// Reads the request: the first JSON value on standard input, without waiting for its end.
 pub fn read_request() -> Result<Value, Failure> {
@@ -67,71 +64,6 @@ fn arena_memory(mapped: Mapped) -> response::ArenaMemory {
     }
 }
 
-fn clock_response(clock: &Clock) -> response::Clock {
-    response::Clock { source: clock.source(), hz: clock.hz() }
-}
-
-/// A function that was called, by its run-time address.
-fn ran(role: &'static str, address: Address, calls: u64) -> response::Ran {
-    let link_time = address.get().wrapping_sub(process::load_bias());
-    response::Ran { role, address: format!("{link_time:#x}"), calls, made: None }
-}
-
-/// What only the verb knows about a finished run.
-struct Ending {
-    latency_of: &'static str,
-    ran: Vec<response::Ran>,
-    /// Of the data's own mapping, where there is one.
-    memory: Option<Mapped>,
-    state: response::State,
-}
-
-/// Puts the result together.
-fn result(
-    measurement: &Measurement<'_>,
-    measured: &Measured,
-    ending: Ending,
-) -> Result<response::RunResult, Failure> {
-    let mut by_kind = BTreeMap::new();
-    for (name, histogram) in measurement.kinds.iter().zip(&measured.recording.by_kind) {
-        let kind =
-            response::KindResult { operations: histogram.len(), histogram: encode(histogram)? };
-        by_kind.insert(*name, kind);
-    }
-    let process = process::memory();
-    let counts = &measured.counts;
-    let threads = measurement.cpus.iter().zip(&measured.reports).map(|(cpu, report)| {
-        response::ThreadResult { cpu: *cpu, operations: report.operations, cpu_s: report.cpu_s }
-    });
-    let contention = |(name, counts): &(&'static str, Contention)| {
-        (*name, contention_response(counts, &measurement.clock))
-    };
-    Ok(response::RunResult {
-        complete: measured.is_complete,
-        window_s: measured.window_s,
-        operations: measured.recording.operations(),
-        errors: measured.recording.errors,
-        latency_of: ending.latency_of,
-        by_kind,
-        histogram: encode(&measured.recording.all()?)?,
-        threads: threads.collect(),
-        contention: counts.contention.iter().map(contention).collect(),
-        lookups: counts.lookups.iter().copied().collect(),
-        counters: counts.counters.iter().copied().collect(),
-        executed: counts.executed,
-        ran: ending.ran,
-        memory: response::ResultMemory {
-            arena: ending.memory.map(arena_memory),
-            rss_bytes: process.rss_bytes,
-            page_table_bytes: process.page_table_bytes,
-        },
-        cpus: measured.cpus.iter().map(cpu_response).collect(),
-        state: ending.state,
-        load: None,
-        server: None,
-    })
-}
-
 fn contention_response(counts: &Contention, clock: &Clock) -> response::Contention {
     response::Contention {
         grabs: counts.grabs,
@@ -157,6 +89,23 @@ macro_rules! elision_counters {
     }};
 }
 pub(crate) use elision_counters;
+
+/// The locks that parts of any verb chose, and the hint that is in force.
+macro_rules! waiting_manifest {
+    ($parts:expr, $hint:expr) => {{
+        let parts = $parts;
+        $crate::protocol::response::WaitingManifest {
+            hint: $hint,
+            lock: parts.lock.name(),
+            elision: parts.elision.name(),
+            elision_retries: parts.elision_retries,
+            htm: assay_primitives::htm::state().0.name(),
+            spin_limit: parts.spin_limit,
+            padding: parts.padding,
+        }
+    }};
+}
+pub(crate) use waiting_manifest;
 
 fn cpu_response(share: &assay_sampler::CpuShare) -> response::CpuShare {
     response::CpuShare {

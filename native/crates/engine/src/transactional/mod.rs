@@ -33,4 +33,4 @@ pub use combinations::{CcChoice, Combination, Demand, IndexChoice, Store};
 pub use job::{Job, Sink, Taken};
 pub use paged::{CACHES, CacheCounts, NamedCaches};
 pub use parts::TransactionalParts;
-pub use running::{Ended, TransactionalCounts, TransactionalEngine, TransactionalSession};
+pub use running::{TransactionalCounts, TransactionalEngine, TransactionalSession};

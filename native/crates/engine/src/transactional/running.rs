@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use assay_log::Log;
+use assay_measure::Done;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Clock, Contention};
 use assay_transactions::{ConcurrencyControl, Database, Failure, Worker};
@@ -39,25 +40,10 @@ pub trait TransactionalEngine: Send + Sync {
 /// One thread's terminals.
 pub trait TransactionalSession: Send {
     /// Carries out some requests and appends their ends; none when no user was due.
-    fn execute(&mut self, done: &mut Vec<Ended>) -> Result<(), EngineError>;
+    fn execute(&mut self, done: &mut Vec<Done>) -> Result<(), EngineError>;
 
     /// What this session has met so far.
     fn counts(&self) -> TransactionalCounts;
-}
-
-/// The end of one request.
-#[derive(Clone, Copy, Debug)]
-pub struct Ended {
-    /// Ticks since which its user waits; `None`: since the end before it.
-    pub since: Option<u64>,
-    /// Ticks at its end.
-    pub end_ticks: u64,
-    /// Its place among the kinds.
-    pub kind: usize,
-    /// A row that must exist was missing, or one that must not exist was there.
-    pub is_error: bool,
-    /// Carried out like any other, and not to be counted.
-    pub is_extra: bool,
 }
 
 /// What a session met.
@@ -203,14 +189,21 @@ impl<C: ConcurrencyControl, J: Job> Session<'_, C, J> {
 }
 
 impl<C: ConcurrencyControl, J: Job> TransactionalSession for Session<'_, C, J> {
-    fn execute(&mut self, done: &mut Vec<Ended>) -> Result<(), EngineError> {
+    fn execute(&mut self, done: &mut Vec<Done>) -> Result<(), EngineError> {
+        let clock = self.engine.clock;
+        let begun = clock.ticks();
         self.collect()?;
         let mut batch = std::mem::take(&mut self.due);
+        // Rows are fetched ahead for all of the batch: each request bears its share of that.
+        let mut last = clock.ticks();
+        let share = (last - begun) / batch.len().max(1) as u64;
         for due in batch.drain(..) {
             let is_error = self.run(&due.taken.input, due.taken.is_read_only)?;
-            let end_ticks = self.engine.clock.ticks();
+            let end_ticks = clock.ticks();
             let (kind, is_extra) = (due.taken.kind, self.extras.is_extra());
-            done.push(Ended { since: due.since, end_ticks, kind, is_error, is_extra });
+            let since = Some(due.since.unwrap_or(last - share));
+            done.push(Done { since, kind, is_error, is_extra, ..Done::at(end_ticks) });
+            last = end_ticks;
             let job = &self.engine.job;
             self.terminals.answered(job, due.terminal, due.taken.after, end_ticks)?;
         }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use assay_engine::{
-    Completion, Configuration, DataCacheKind, Elision, Engine, EngineError, Parts, PoolCounts,
+    Configuration, DataCacheKind, Elision, Engine, EngineError, Parts, PoolCounts, Session,
     registry,
 };
+use assay_measure::Done;
 use assay_primitives::htm::{self, HtmState};
 use assay_primitives::{Clock, Hint, LockKind, PageMode, PrimitiveError};
 use assay_workload::hash::fnv1a_64;
-use assay_workload::{Chooser, Mix, OperationKind, Parameters, Plan};
+use assay_workload::{Chooser, Mix, OperationKind, Parameters, Plan, Stream};
 
 const PARTS: Parts = Parts {
     hint: Hint::None,
@@ -48,8 +49,14 @@ fn loaded(parts: Parts, plan: &Plan, threads: usize) -> Box<dyn Engine> {
     engine
 }
 
-fn blank() -> [Completion; 16] {
-    [Completion { end_ticks: 0, kind: OperationKind::Read, is_error: true, is_extra: false }; 16]
+/// Operations of a batch.
+const BATCH: usize = 16;
+
+/// Carries out a batch.
+fn execute(session: &mut dyn Session, stream: &mut Stream) -> Result<Vec<Done>, EngineError> {
+    let mut done = Vec::new();
+    session.execute(stream, BATCH, &mut done)?;
+    Ok(done)
 }
 
 type Twin = BTreeMap<u64, Vec<Vec<u8>>>;
@@ -77,12 +84,11 @@ fn follow(mix: Mix, parts: Parts, make_plan: fn(Mix) -> Plan) -> PoolCounts {
 
     let (mut session, mut stream) = (engine.session(), driven.stream(0, 0));
     let mut twin_stream = told.stream(0, 0);
-    let mut done = blank();
+    let places = told.places();
     for _ in 0..200 {
-        session.execute(&mut stream, &mut done).unwrap();
-        for completion in done {
+        for end in execute(&mut *session, &mut stream).unwrap() {
             let operation = twin_stream.take().unwrap();
-            assert_eq!((completion.kind, completion.is_error), (operation.kind, false));
+            assert_eq!((end.kind, end.is_error), (places[operation.kind as usize], false));
             let field = usize::from(operation.field);
             match operation.kind {
                 OperationKind::Update | OperationKind::ReadModifyWrite => {
@@ -146,10 +152,9 @@ fn run_concurrently(parts: Parts, plan: &Plan, threads: usize, batches: usize) {
             let engine = &engine;
             scope.spawn(move || {
                 let (mut session, mut stream) = (engine.session(), plan.stream(thread, 0));
-                let mut done = blank();
                 for _ in 0..batches {
-                    session.execute(&mut stream, &mut done).unwrap();
-                    assert!(done.iter().all(|completion| !completion.is_error));
+                    let done = execute(&mut *session, &mut stream).unwrap();
+                    assert!(done.iter().all(|end| !end.is_error));
                 }
             });
         }
@@ -217,10 +222,10 @@ fn every_n_operations_bring_one_uncounted() {
     let engine = loaded(PARTS, &plan, 1);
     for (every, extras) in [(0, 0), (1, 800), (4, 320), (100, 15)] {
         let (mut session, mut stream) = (engine.session(), plan.stream(0, every));
-        let (mut done, mut uncounted) = (blank(), 0);
+        let mut uncounted = 0;
         for _ in 0..100 {
-            session.execute(&mut stream, &mut done).unwrap();
-            uncounted += done.iter().filter(|completion| completion.is_extra).count();
+            let done = execute(&mut *session, &mut stream).unwrap();
+            uncounted += done.iter().filter(|end| end.is_extra).count();
         }
         assert_eq!(uncounted, extras, "every {every}");
         assert_eq!(session.counts().executed, 1600);
@@ -236,9 +241,7 @@ fn a_full_key_space_is_an_error_that_says_so() {
     let plan = Plan::new(parameters).unwrap();
     let engine = loaded(PARTS, &plan, 1);
     let (mut session, mut stream) = (engine.session(), plan.stream(0, 0));
-    let mut done = blank();
-    let end =
-        std::iter::repeat_with(|| session.execute(&mut stream, &mut done)).find(Result::is_err);
+    let end = std::iter::repeat_with(|| execute(&mut *session, &mut stream)).find(Result::is_err);
     assert!(matches!(end, Some(Err(EngineError::Full { capacity: 300 }))), "{end:?}");
     assert_eq!(engine.state().records, 300);
     assert!(engine.state().is_sound);

@@ -7,7 +7,7 @@ use assay_engine::index::{Entry, Index};
 use assay_engine::page::RowId;
 use assay_primitives::locks::{Waiting, WordLock};
 use assay_primitives::{Arena, Clock, Hint, LockContext, LockKind, PageMode};
-use assay_workload::random::Random;
+use assay_random::Random;
 
 #[test]
 fn the_index_answers_like_an_ordered_map() {

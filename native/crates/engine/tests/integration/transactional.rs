@@ -1,18 +1,20 @@
 //! The transactional engine: every combination that is built keeps its data whole.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_engine::transactional::jobs::{Report, Tpcc, TradeDesk, Ycsb};
 use assay_engine::transactional::{
-    CcChoice, Combination, Demand, Ended, IndexChoice, Job, Setting, Store, TransactionalEngine,
-    TransactionalParts, build,
+    CcChoice, Combination, Demand, IndexChoice, Job, Setting, Sink, Store, Taken,
+    TransactionalEngine, TransactionalParts, build,
 };
-use assay_engine::{DataCacheKind, Elision};
+use assay_engine::{DataCacheKind, Elision, EngineError};
 use assay_index::IndexKind;
 use assay_log::LogMode;
+use assay_measure::Done;
 use assay_plans::{PlanKind, Query, Rewrite, compile, hits_like};
 use assay_primitives::{Clock, Hint, LockKind, PageMode};
+use assay_workload::tables::{TableId, TableSchema, Tables};
 use assay_workload::{Chooser, Mix, Parameters, Plan, tpcc, trade_desk};
 
 const THREADS: usize = 2;
@@ -43,7 +45,7 @@ fn parts(combination: &Combination) -> Option<TransactionalParts> {
 }
 
 /// Loads, runs some requests on two threads, and checks.
-fn run<J: Job + 'static>(parts: &TransactionalParts, job: J, has_waits: bool) -> Vec<Ended> {
+fn run<J: Job + 'static>(parts: &TransactionalParts, job: J, has_waits: bool) -> Vec<Done> {
     let setting = Setting {
         threads: THREADS,
         has_waits,
@@ -183,4 +185,83 @@ fn users_who_wait_are_served_when_they_are_due_and_not_before() {
         let since = end.since.unwrap();
         assert!(begun <= since && since <= end.end_ticks);
     }
+}
+
+/// Eight requests at a time, whose rows take a millisecond each to be found ahead.
+struct SlowAhead(TableSchema);
+
+impl Job for SlowAhead {
+    type Terminal = ();
+    type Input = ();
+    const AHEAD: usize = 8;
+
+    fn tables(&self) -> &[TableSchema] {
+        std::slice::from_ref(&self.0)
+    }
+
+    fn capacity(&self, _: TableId) -> usize {
+        1
+    }
+
+    fn is_scanned(&self, _: TableId) -> bool {
+        false
+    }
+
+    fn kinds(&self) -> &[&'static str] {
+        &["nothing"]
+    }
+
+    fn pieces(&self) -> usize {
+        0
+    }
+
+    fn load(&self, _: usize, _: &mut Sink<'_>) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn terminals(&self, threads: usize) -> usize {
+        threads
+    }
+
+    fn terminal(&self, _: usize) {}
+
+    fn take(&self, (): &mut ()) -> Result<Taken<()>, EngineError> {
+        let (before, after) = (Duration::ZERO, Duration::ZERO);
+        Ok(Taken { input: (), kind: 0, is_read_only: true, before, after })
+    }
+
+    fn first_row(&self, (): &()) -> Option<(TableId, u64)> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(1) {}
+        None
+    }
+
+    fn run<T: Tables>(&self, _: &mut T, (): &(), _: &mut Vec<u8>) -> Result<(), T::Abort> {
+        Ok(())
+    }
+
+    fn faults<T: Tables>(&self, _: &mut T) -> Result<Vec<String>, T::Abort> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn what_is_done_ahead_for_many_requests_is_not_the_time_of_the_first() {
+    let parts = combinations(Demand::Rows).next().unwrap();
+    let clock = Clock::calibrated();
+    let log_folder = &std::env::temp_dir();
+    let setting = Setting { threads: 1, has_waits: false, clock, log_folder };
+    let job = SlowAhead(TableSchema { id: TableId(0), name: "nothing", row_bytes: 8 });
+    let built = build(&parts, job, setting).unwrap();
+    let (mut session, mut ended) = (built.engine.session(0).unwrap(), Vec::new());
+    let begun = clock.ticks();
+    session.execute(&mut ended).unwrap();
+    let took: Vec<u64> =
+        ended.iter().map(|end| clock.ns_between(end.since.unwrap(), end.end_ticks)).collect();
+    assert_eq!(took.len(), SlowAhead::AHEAD);
+    // Twice a millisecond for each, which is borne by each.
+    assert!(took.iter().all(|ns| *ns >= 1_900_000), "{took:?}");
+    assert!(took[0] < took.iter().sum::<u64>() / 3, "{took:?}");
+    let whole = clock.ns_between(begun, ended[7].end_ticks);
+    assert!(took.iter().sum::<u64>() <= whole, "{took:?} of {whole}");
 }

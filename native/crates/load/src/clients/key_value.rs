@@ -1,9 +1,9 @@
 //! Single commands of servers of keys and values, as `redis-benchmark` sends them, and the keys they
 //! ask for.
 
+use assay_random::Random;
 use assay_runtime::Handle;
 use assay_wire::{Target, WireError};
-use assay_workload::random::Random;
 
 use crate::client::{Carried, Client, Error};
 use crate::key_value::{KeyValue, count_missing, faults_of, write};
@@ -73,12 +73,12 @@ impl<S: KeyValue> KeyValueClient<S> {
         let value = vec![b'x'; commands.value_bytes];
         let batch = S::Batch::default();
         let mut client = Self { session, commands, random, value, batch, refusal: None };
-        client.draw();
+        client.encode();
         Ok(client)
     }
 
     /// Encodes the next batch.
-    fn draw(&mut self) {
+    fn encode(&mut self) {
         let Commands { command, keys, pipeline, .. } = self.commands;
         S::clear(&mut self.batch);
         for _ in 0..pipeline {
@@ -143,10 +143,13 @@ impl<S: KeyValue> Client for KeyValueClient<S> {
         // Of a pipeline with several errors the first is kept, and the pipeline counts once.
         self.refusal = result.err().map(Refusal::of).transpose()?;
         let is_error = self.refusal.is_some();
-        if self.commands.keys > 1 {
-            self.draw();
-        }
         Ok(Carried { operations, is_error, ..Carried::one(0) })
+    }
+
+    fn prepare(&mut self) {
+        if self.commands.keys > 1 {
+            self.encode();
+        }
     }
 
     fn take_refusal(&mut self) -> Option<Refusal> {

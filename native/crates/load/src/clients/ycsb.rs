@@ -37,29 +37,20 @@ impl<S: Open> YcsbClient<S> {
     ) -> Result<Self, Error> {
         let mut session = S::open(&handle, &target).await?;
         let statements = Statements::prepare(&mut session, plan).await?;
-        let (values, kinds) = (plan.without_inputs(), places(plan));
+        let (values, kinds) = (plan.without_inputs(), plan.places());
         Ok(Self { session, statements, inputs, values, kinds, refusal: None })
     }
 }
 
-/// The kinds of operation of a plan's mix.
+/// The names of the kinds of operation of a plan's mix.
 pub fn kinds(plan: &Plan) -> Vec<&'static str> {
-    let shares = plan.parameters().mix.shares();
-    let kinds = OperationKind::ALL.into_iter().zip(shares).filter(|(_, share)| *share > 0.0);
-    kinds.map(|(kind, _)| kind.name()).collect()
+    plan.kinds().into_iter().map(OperationKind::name).collect()
 }
 
 /// The next operation of a worker's list.
 pub(super) fn take(inputs: &RefCell<Stream>) -> Result<Operation, Error> {
     let full = || Error::Data("the key space is full: raise operations, which sizes it".to_owned());
     inputs.borrow_mut().take().ok_or_else(full)
-}
-
-/// By kind of operation its place among those of a plan's mix.
-pub(super) fn places(plan: &Plan) -> [usize; OperationKind::ALL.len()] {
-    let places = kinds(plan);
-    OperationKind::ALL
-        .map(|kind| places.iter().position(|place| *place == kind.name()).unwrap_or(0))
 }
 
 impl<S: Open> Client for YcsbClient<S> {

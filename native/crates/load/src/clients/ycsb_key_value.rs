@@ -8,7 +8,7 @@ use assay_wire::{ServerErrorKind, Target, WireError};
 use assay_workload::hash::fnv1a_64;
 use assay_workload::{KeyText, OperationKind, Plan, Stream};
 
-use super::ycsb::{places, take};
+use super::ycsb::take;
 use crate::client::{Carried, Client, Error};
 use crate::key_value::{KeyValue, count_missing, faults_of, write};
 use crate::refusals::Refusal;
@@ -39,7 +39,7 @@ impl<S: Records> YcsbKeyValue<S> {
     ) -> Result<Self, Error> {
         let session = S::open(&handle, &target).await?;
         let (values, shape) = (plan.without_inputs(), Shape::of(plan));
-        let (kinds, batch) = (places(plan), S::Batch::default());
+        let (kinds, batch) = (plan.places(), S::Batch::default());
         Ok(Self { session, inputs, values, shape, kinds, batch, refusal: None })
     }
 }

@@ -130,6 +130,19 @@ fn station(server: &Server, connections: usize, wait_ms: u64, patience_s: u64) -
     station
 }
 
+/// Sends a byte and waits for one, and takes ten milliseconds to make the next request.
+struct Slow(Ping);
+
+impl Client for Slow {
+    async fn carry_out(&mut self) -> Result<Carried, Error> {
+        self.0.carry_out().await
+    }
+
+    fn prepare(&mut self) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
 fn run(station: &Station, ms: u64) -> Result<Vec<Ended>, Error> {
     let mut all = Vec::new();
     station.run(ms * 1_000_000, &NEVER, |ended| all.push(*ended)).map(|()| all)
@@ -270,4 +283,32 @@ fn many_connections_log_in_a_few_at_a_time() {
     station.connect_all(opens, &NEVER).unwrap();
     assert_eq!(station.alive(), 350);
     assert!((2..=100).contains(&most.get()), "{} at the same time", most.get());
+}
+
+#[test]
+fn what_a_client_does_for_its_next_request_is_in_the_time_of_none() {
+    let server = Server::start(Manners::Echo);
+    let station = station(&server, 0, 0, 10);
+    let (handle, address) = (station.handle(), server.address.clone());
+    station.add(async move { Ok(Slow(Ping::open(handle, address, 0, 0).await?)) });
+    station.connect(&NEVER).unwrap();
+    station.start(None);
+    let (ended, clock) = (run_until(&station, 20), Clock::calibrated());
+    let mut took: Vec<u64> =
+        ended.iter().map(|end| clock.ns_between(end.intended.min(end.sent), end.end)).collect();
+    took.sort_unstable();
+    assert!(took[took.len() / 2] < 10_000_000, "{took:?}");
+}
+
+#[test]
+fn what_ended_is_given_away_a_little_at_a_time() {
+    let server = Server::start(Manners::Echo);
+    let station = station(&server, 4, 0, 10);
+    station.connect(&NEVER).unwrap();
+    station.start(None);
+    for _ in 0..20 {
+        let mut count = 0;
+        station.run_some(10_000_000_000, &NEVER, |_| count += 1).unwrap();
+        assert!((1..=100).contains(&count), "{count}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Random numbers by address: of a seed, a purpose and a number, without those before.
 
-use crate::random::split_mix;
+use assay_random::split_mix;
 
 /// What is drawn, so that no two draws of a row are the same.
 #[derive(Clone, Copy, Debug)]

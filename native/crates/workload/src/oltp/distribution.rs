@@ -25,7 +25,7 @@
 
 use super::zipfian::RejectionInversion;
 use crate::WorkloadError;
-use crate::random::Random;
+use assay_random::Random;
 
 /// A distribution of ids, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::stream::Plan;
 use super::text::{self, C_BYTES, PAD_BYTES};
-use crate::random::Random;
+use assay_random::Random;
 
 /// A row of `sbtestN`.
 #[derive(Clone, Debug, PartialEq, Eq)]

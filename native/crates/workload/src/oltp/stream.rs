@@ -5,7 +5,7 @@ use super::event::{Event, Statement};
 use super::parameters::{ID_MAX, Parameters, Test};
 use super::text;
 use crate::WorkloadError;
-use crate::random::Random;
+use assay_random::Random;
 
 /// With the number of the thread below.
 const PURPOSE: u64 = 0x6F65 << 48;

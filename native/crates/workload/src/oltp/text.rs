@@ -1,6 +1,6 @@
 //! The columns `c` and `pad`: groups of eleven random digits joined by dashes.
 
-use crate::random::Random;
+use assay_random::Random;
 
 /// Bytes of `c`: ten groups.
 pub const C_BYTES: usize = 10 * (DIGITS + 1) - 1;

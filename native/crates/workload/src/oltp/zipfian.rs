@@ -10,7 +10,7 @@
 //! the point lies within the last h(k) below H(k + 0.5), which is so at once for points near
 //! enough to their rank.
 
-use crate::random::Random;
+use assay_random::Random;
 
 /// Draws ranks from 1, the hottest, to n.
 #[derive(Clone, Debug)]

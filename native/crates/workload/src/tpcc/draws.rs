@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::scale::Scale;
-use crate::random::Random;
+use assay_random::Random;
 
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];

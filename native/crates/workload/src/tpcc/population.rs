@@ -17,8 +17,8 @@ use super::rows::{
 };
 use super::scale::{DISTRICTS, NAMES};
 use super::stream::Plan;
-use crate::random::Random;
 use crate::tables::{Row, TableId};
+use assay_random::Random;
 
 /// The date of everything that was there before the run.
 pub const LOAD_DATE: u64 = 1;

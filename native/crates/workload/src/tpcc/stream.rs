@@ -17,7 +17,7 @@ use super::inputs::{
 use super::population::{LOAD_DATE, shuffle};
 use super::scale::{DISTRICTS, Home, Parameters, Selection};
 use crate::WorkloadError;
-use crate::random::Random;
+use assay_random::Random;
 
 /// The inputs of a whole run, and the database that they are made for.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::rows::{Cash, Catalogue, Position, Quote, position};
 use crate::WorkloadError;
-use crate::random::Random;
 use crate::tables::{Row, TableId};
 use crate::zipf::Zipf;
+use assay_random::Random;
 
 /// Everything that decides the inputs.
 #[derive(Clone, Debug, PartialEq)]

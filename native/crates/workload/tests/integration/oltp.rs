@@ -1,8 +1,8 @@
 //! The inputs of sysbench's tests against their definitions.
 
+use assay_random::Random;
 use assay_workload::oltp::text::{C_BYTES, PAD_BYTES};
 use assay_workload::oltp::{Distribution, Event, Parameters, Plan, Sampler, Statement, Test};
-use assay_workload::random::Random;
 
 use crate::shares::{chi_square, shares};
 

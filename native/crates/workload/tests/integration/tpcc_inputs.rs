@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_workload::random::Random;
+use assay_random::Random;
 use assay_workload::tpcc::draws::{Constants, is_legal_delta, last_name, nurand};
 use assay_workload::tpcc::inputs::{CustomerChoice, NewOrderInput, PaymentInput};
 use assay_workload::tpcc::{Home, Input, Kind, Parameters, Plan, Request, Scale, Selection};

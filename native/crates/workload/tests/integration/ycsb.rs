@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use assay_random::Random;
 use assay_workload::hash::fnv1a_64;
-use assay_workload::random::Random;
 use assay_workload::zipf::{YCSB_ZETA, Zipf, zeta};
 use assay_workload::{Chooser, Mix, Operation, OperationKind, Parameters, Plan};
 

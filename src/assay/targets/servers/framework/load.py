@@ -103,6 +103,7 @@ def measured(
         counters={**counted, **result.counters, **_usage(result.server), **times},
         histogram=result.histogram,
         latency_of=result.latency_of,
+        overhead_ns_per_operation=result.overhead_ns_per_operation,
         intervals=list(intervals),
         threads=result.threads,
         cpus=result.cpus,

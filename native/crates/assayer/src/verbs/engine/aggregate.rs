@@ -4,20 +4,19 @@
 //! of every query is compared with that.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use assay_disasm::census;
 use assay_plans::{COLUMN_OF_SUMS, Code, Plan, Query, Table, compile, hits_like};
 use assay_primitives::Clock;
 use assay_workload::stream::Extras;
 
-use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;
-use crate::measure::Measurement;
 use crate::output::Output;
 use crate::protocol::request::{Aggregate, EngineRequest};
-use crate::protocol::response::{AggregateManifest, Checked, Made, Phase, Ran, Ready, State};
-use crate::verbs::{Ending, clock_response, own_build_id, ran, result};
+use crate::protocol::response::{AggregateManifest, Made, Ran, State};
+use crate::verbs::run::{Ending, Run, Subject, ran};
+use assay_measure::Measured;
+use assay_measure::{Counts, Done, Timed, Unit};
 
 pub const ROWS_MAX: usize = 100_000_000;
 const SUMS_MAX: usize = 1_000;
@@ -31,55 +30,60 @@ pub fn run(
     check("rows", workload.rows, ROWS_MAX)?;
     check("sums", workload.sums, SUMS_MAX)?;
     let (parts, schedule) = (&request.parts, request.schedule());
-    let clock = Clock::calibrated();
-    output.write("phase", &Phase { name: "load" })?;
-    let started = Instant::now();
+    let run = Run::begin("engine", &schedule, request.check_only, output)?;
     let rows = if request.check_only { 1 } else { workload.rows };
     let table = hits_like(schedule.seed, rows);
     let query = Query::sums(COLUMN_OF_SUMS, workload.sums);
     let plan = compile(parts.plan, parts.rewrite, &query, table.schema())
         .map_err(|error| Failure::usage(format!("the query cannot be compiled: {error}")))?;
-    if request.check_only {
-        return output.write("checked", &Checked {});
-    }
     let expected = expected(&table, workload.sums);
-    let cpus = schedule.cpus();
-    let measurement = Measurement {
-        schedule: &schedule,
-        cpus: &cpus,
-        kinds: &["query"],
-        clock,
-        server: None,
-        beside: Vec::new(),
-    };
     let wrong = AtomicU64::new(0);
-    let make_unit = |_thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        Ok(Box::new(QueryUnit {
-            plan: &*plan,
-            table: &table,
-            expected: &expected,
-            clock,
-            extras: Extras::every(parts.repeat_every),
-            queries: 0,
-            wrong: &wrong,
-        }))
-    };
-    let ready = |output: &mut Output| {
-        let manifest = manifest(request, rows, &*plan, &measurement, started);
-        let build_id = own_build_id()?;
-        let ready =
-            Ready { verb: "engine", pid: std::process::id(), build_id: &build_id, manifest };
-        output.write("ready", &ready)
-    };
-    let measured = measurement.run(make_unit, ready, output)?;
-    output.write("health", &measured.health)?;
-    let ending = Ending {
-        latency_of: "operations",
-        ran: vec![ran_plan(&*plan, measured.counts.executed)],
-        memory: None,
-        state: State::of(rows as u64, wrong.into_inner() == 0),
-    };
-    output.write("result", &result(&measurement, &measured, ending)?)
+    run.measure(Queries { request, clock: run.clock, plan, table, expected, wrong }, output)
+}
+
+struct Queries<'a> {
+    request: &'a EngineRequest,
+    clock: Clock,
+    plan: Box<dyn Plan>,
+    table: Table,
+    expected: Vec<i64>,
+    wrong: AtomicU64,
+}
+
+impl Subject for Queries<'_> {
+    type Manifest = AggregateManifest;
+
+    fn kinds(&self) -> Vec<&'static str> {
+        vec!["query"]
+    }
+
+    fn timed(&self) -> Option<Timed> {
+        Some(Timed::default())
+    }
+
+    fn unit(&self, _: usize) -> Result<Box<dyn Unit + '_>, Failure> {
+        let extras = Extras::every(self.request.parts.repeat_every);
+        Ok(Box::new(QueryUnit { all: self, extras, queries: 0 }))
+    }
+
+    fn manifest(&self, run: &Run<'_>) -> Result<AggregateManifest, Failure> {
+        let parts = &self.request.parts;
+        Ok(AggregateManifest {
+            plan: parts.plan.name(),
+            rewrite: parts.rewrite.name(),
+            repeat_every: parts.repeat_every,
+            placed: run.placed(),
+            load_s: run.since_s(),
+            rows: self.table.rows(),
+            compile_ms: self.plan.compile_time().as_secs_f64() * 1e3,
+        })
+    }
+
+    fn ending(&mut self, _: &Run<'_>, measured: &mut Measured) -> Result<Ending, Failure> {
+        let state = State::of(self.table.rows() as u64, *self.wrong.get_mut() == 0);
+        let ran = vec![ran_plan(&*self.plan, measured.counts.executed)];
+        Ok(Ending { ran, ..Ending::of(state) })
+    }
 }
 
 pub fn check(name: &str, value: usize, high: usize) -> Result<(), Failure> {
@@ -106,64 +110,27 @@ pub fn ran_plan(plan: &dyn Plan, calls: u64) -> Ran {
     Ran { made, ..ran("plan", address, calls) }
 }
 
-fn manifest(
-    request: &EngineRequest,
-    rows: usize,
-    plan: &dyn Plan,
-    measurement: &Measurement<'_>,
-    started: Instant,
-) -> AggregateManifest {
-    let parts = &request.parts;
-    AggregateManifest {
-        plan: parts.plan.name(),
-        rewrite: parts.rewrite.name(),
-        repeat_every: parts.repeat_every,
-        threads: measurement.cpus.len(),
-        cpus: measurement.cpus.to_vec(),
-        clock: clock_response(&measurement.clock),
-        load_s: started.elapsed().as_secs_f64(),
-        rows,
-        compile_ms: plan.compile_time().as_secs_f64() * 1e3,
-    }
-}
-
 struct QueryUnit<'a> {
-    plan: &'a dyn Plan,
-    table: &'a Table,
-    expected: &'a [i64],
-    clock: Clock,
+    all: &'a Queries<'a>,
     extras: Extras,
     queries: u64,
-    wrong: &'a AtomicU64,
 }
 
 impl Unit for QueryUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-        let is_error = self.plan.run(self.table) != self.expected;
-        let end_ticks = self.clock.ticks();
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
+        let Queries { clock, plan, table, expected, wrong, .. } = self.all;
+        let is_error = plan.run(table) != *expected;
+        let end_ticks = clock.ticks();
         self.queries += 1;
         if is_error {
-            self.wrong.fetch_add(1, Ordering::Relaxed);
+            wrong.fetch_add(1, Ordering::Relaxed);
         }
         let is_extra = self.extras.is_extra();
-        done.push(Done {
-            since: None,
-            end_ticks,
-            kind: 0,
-            operations: 1,
-            is_error,
-            is_extra,
-            sent: None,
-        });
+        done.push(Done { is_error, is_extra, ..Done::at(end_ticks) });
         Ok(())
     }
 
     fn counts(&self) -> Counts {
-        Counts {
-            contention: Vec::new(),
-            lookups: Vec::new(),
-            counters: Vec::new(),
-            executed: self.queries,
-        }
+        Counts { executed: self.queries, ..Counts::default() }
     }
 }

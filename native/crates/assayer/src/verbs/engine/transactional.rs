@@ -1,32 +1,28 @@
 //! Transactions: YCSB, TPC-C and the trade-desk over tables, on the chosen parts.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_engine::Elision;
 use assay_engine::transactional::jobs::{Report, Tpcc, TradeDesk, Ycsb};
 use assay_engine::transactional::{
-    self, Built, CcChoice, Ended, IndexChoice, Job, Setting, TransactionalCounts,
-    TransactionalParts, TransactionalSession,
+    self, Built, CcChoice, IndexChoice, Job, Setting, TransactionalCounts, TransactionalParts,
+    TransactionalSession,
 };
 use assay_plans::{COLUMN_OF_SUMS, Plan as QueryPlan, Query, compile, hits_like};
-use assay_primitives::{Clock, htm};
 use assay_workload::{Plan, tpcc, trade_desk};
 
 use super::aggregate;
 use super::key_value::parameters;
-use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;
 use crate::life;
-use crate::measure::{Measured, Measurement};
 use crate::output::Output;
-use crate::protocol::request::{self, EngineParts, EngineRequest};
-use crate::protocol::response::{
-    Checked, HintManifest, Phase, Ran, Ready, State, TransactionalManifest,
-};
-use crate::verbs::{
-    Ending, arena_memory, clock_response, elision_counters, hint, own_build_id, ran, result,
-};
+use crate::protocol::request::{self, EngineParts, EngineRequest, Schedule};
+use crate::protocol::response::{Ran, State, TransactionalManifest, WaitingManifest};
+use crate::verbs::run::{Ending, Run, Subject, ran};
+use crate::verbs::{arena_memory, elision_counters, hint, waiting_manifest};
+use assay_measure::Measured;
+use assay_measure::{Counts, Done, Timed, Unit};
 
 /// A guess above what one thread can do, to size what grows.
 const TRANSACTIONS_PER_S: f64 = 100_000.0;
@@ -44,9 +40,10 @@ pub fn ycsb(
     workload: &request::Ycsb,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let started = begin(output)?;
+    let schedule = request.schedule();
+    let run = begin(request, &schedule, output)?;
     let plan = Plan::new(parameters(workload, request.schedule().seed))?;
-    run(request, Ycsb::new(plan), &Asked { started, has_waits: false, report: None }, output)
+    measure(request, &run, Ycsb::new(plan), Asked { has_waits: false, report: None }, output)
 }
 
 /// TPC-C.
@@ -55,7 +52,8 @@ pub fn tpcc(
     workload: &request::Tpcc,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let started = begin(output)?;
+    let schedule = request.schedule();
+    let run = begin(request, &schedule, output)?;
     let parameters = tpcc::Parameters {
         scale: match workload.scale {
             request::TpccScale::Standard => tpcc::Scale::standard(workload.warehouses),
@@ -74,7 +72,7 @@ pub fn tpcc(
     };
     let room = transactions(request, workload.transactions, TRANSACTIONS_PER_S);
     let job = Tpcc::new(tpcc::Plan::new(parameters)?, room);
-    run(request, job, &Asked { started, has_waits: workload.waits, report: None }, output)
+    measure(request, &run, job, Asked { has_waits: workload.waits, report: None }, output)
 }
 
 /// The trade-desk.
@@ -83,7 +81,8 @@ pub fn trade_desk(
     workload: &request::TradeDesk,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let started = begin(output)?;
+    let schedule = request.schedule();
+    let run = begin(request, &schedule, output)?;
     let waits = [workload.trade_think_ms, workload.request_think_ms];
     let parameters = trade_desk::Parameters {
         users: workload.users,
@@ -101,19 +100,26 @@ pub fn trade_desk(
     let plan = Arc::clone(&report.plan);
     let job = TradeDesk::new(trade_desk::Plan::new(parameters)?, room, report);
     let has_waits = waits != [0, 0];
-    run(request, job, &Asked { started, has_waits, report: Some(plan) }, output)
+    measure(request, &run, job, Asked { has_waits, report: Some(plan) }, output)
 }
 
 /// What differs from workload to workload.
 struct Asked {
-    started: Instant,
     has_waits: bool,
     report: Option<Arc<dyn QueryPlan>>,
 }
 
-fn begin(output: &mut Output) -> Result<Instant, Failure> {
-    output.write("phase", &Phase { name: "load" })?;
-    Ok(Instant::now())
+fn begin<'a>(
+    request: &EngineRequest,
+    schedule: &'a Schedule,
+    output: &mut Output,
+) -> Result<Run<'a>, Failure> {
+    if schedule.threads > THREADS_MAX {
+        let threads = schedule.threads;
+        let message = format!("threads is {threads}: transactions take from 1 to {THREADS_MAX}");
+        return Err(Failure::usage(message));
+    }
+    Run::begin("engine", schedule, request.check_only, output)
 }
 
 /// How many transactions to make room for.
@@ -159,104 +165,83 @@ fn parts(request: &EngineRequest) -> Result<TransactionalParts, Failure> {
     })
 }
 
-fn run<J: Job + 'static>(
+fn measure<J: Job + 'static>(
     request: &EngineRequest,
+    run: &Run<'_>,
     job: J,
-    asked: &Asked,
+    asked: Asked,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (schedule, clock) = (request.schedule(), Clock::calibrated());
-    if schedule.threads > THREADS_MAX {
-        let threads = schedule.threads;
-        let message = format!("threads is {threads}: transactions take from 1 to {THREADS_MAX}");
-        return Err(Failure::usage(message));
-    }
-    let setting = Setting {
-        threads: schedule.threads,
-        has_waits: asked.has_waits,
-        clock,
-        log_folder: &std::env::temp_dir(),
-    };
-    let EngineParts { hint, hint_ns, hint_repeats, .. } = request.parts;
-    let hint = hint::put_in_force(hint, hint_ns, hint_repeats, &clock)?;
-    let built = transactional::build(&parts(request)?, job, setting)?;
-    if request.check_only {
-        return output.write("checked", &Checked {});
-    }
-    let engine = &*built.engine;
-    engine.load(schedule.threads, life::stop_flag())?;
-    let cpus = schedule.cpus();
-    let measurement = Measurement {
-        schedule: &schedule,
-        cpus: &cpus,
-        kinds: engine.kinds(),
-        clock,
-        server: None,
-        beside: Vec::new(),
-    };
-    let is_elided = request.parts.elision == Elision::On;
-    let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        let (session, ended) = (engine.session(thread)?, Vec::new());
-        Ok(Box::new(TransactionalUnit { session, ended, is_elided }))
-    };
-    let ready = |output: &mut Output| {
-        let manifest = manifest(request, hint, &built, &measurement, asked)?;
-        let build_id = own_build_id()?;
-        let ready =
-            Ready { verb: "engine", pid: std::process::id(), build_id: &build_id, manifest };
-        output.write("ready", &ready)
-    };
-    let measured = measurement.run(make_unit, ready, output)?;
-    output.write("health", &measured.health)?;
-    let ending = ending(&built, &measured, asked)?;
-    output.write("result", &result(&measurement, &measured, ending)?)
+    let (parts, threads) = (&request.parts, run.schedule.threads);
+    let log_folder = &std::env::temp_dir();
+    let setting = Setting { threads, has_waits: asked.has_waits, clock: run.clock, log_folder };
+    let hint = hint::put_in_force(parts.hint, parts.hint_ns, parts.hint_repeats, &run.clock)?;
+    let waiting = waiting_manifest!(parts, hint);
+    let built = transactional::build(&self::parts(request)?, job, setting)?;
+    run.measure(Transactions { parts, threads, waiting, built, asked, ahead: J::AHEAD }, output)
 }
 
-fn manifest(
-    request: &EngineRequest,
-    hint: HintManifest,
-    built: &Built,
-    measurement: &Measurement<'_>,
-    asked: &Asked,
-) -> Result<TransactionalManifest, Failure> {
-    let parts = &request.parts;
-    Ok(TransactionalManifest {
-        hint,
-        lock: parts.lock.name(),
-        elision: parts.elision.name(),
-        elision_retries: parts.elision_retries,
-        htm: htm::state().0.name(),
-        spin_limit: parts.spin_limit,
-        padding: parts.padding,
-        index: parts.index.name(),
-        hash_cache: if parts.hash_cache { "on" } else { "off" },
-        cc: parts.cc.name(),
-        store: parts.store.name(),
-        data_cache: parts.data_cache.name(),
-        system_cache: parts.system_cache.name(),
-        cache_partitions: parts.cache_partitions,
-        log: parts.log.name(),
-        plan: parts.plan.name(),
-        rewrite: parts.rewrite.name(),
-        pages: parts.pages.name(),
-        repeat_every: parts.repeat_every,
-        threads: measurement.cpus.len(),
-        cpus: measurement.cpus.to_vec(),
-        memory: arena_memory(built.memory()?),
-        clock: clock_response(&measurement.clock),
-        load_s: asked.started.elapsed().as_secs_f64(),
-    })
+struct Transactions<'a> {
+    parts: &'a EngineParts,
+    threads: usize,
+    waiting: WaitingManifest,
+    built: Built,
+    asked: Asked,
+    /// Requests that a session carries out at a time.
+    ahead: usize,
 }
 
-fn ending(built: &Built, measured: &Measured, asked: &Asked) -> Result<Ending, Failure> {
-    let engine = &*built.engine;
-    let faults = engine.faults()?;
-    Ok(Ending {
-        latency_of: "operations",
-        ran: what_ran(built, measured, asked),
-        memory: Some(built.memory()?),
-        state: State { records: None, checksum_ok: faults.is_empty(), faults },
-    })
+impl Subject for Transactions<'_> {
+    type Manifest = TransactionalManifest;
+
+    fn kinds(&self) -> Vec<&'static str> {
+        self.built.engine.kinds().to_vec()
+    }
+
+    fn timed(&self) -> Option<Timed> {
+        Some(Timed { ends: self.ahead, operations: 1 })
+    }
+
+    fn load(&self) -> Result<(), Failure> {
+        Ok(self.built.engine.load(self.threads, life::stop_flag())?)
+    }
+
+    fn unit(&self, thread: usize) -> Result<Box<dyn Unit + '_>, Failure> {
+        let session = self.built.engine.session(thread)?;
+        let is_elided = self.parts.elision == Elision::On;
+        Ok(Box::new(TransactionalUnit { session, is_elided }))
+    }
+
+    fn manifest(&self, run: &Run<'_>) -> Result<TransactionalManifest, Failure> {
+        let parts = self.parts;
+        Ok(TransactionalManifest {
+            waiting: self.waiting,
+            index: parts.index.name(),
+            hash_cache: if parts.hash_cache { "on" } else { "off" },
+            cc: parts.cc.name(),
+            store: parts.store.name(),
+            data_cache: parts.data_cache.name(),
+            system_cache: parts.system_cache.name(),
+            cache_partitions: parts.cache_partitions,
+            log: parts.log.name(),
+            plan: parts.plan.name(),
+            rewrite: parts.rewrite.name(),
+            pages: parts.pages.name(),
+            repeat_every: parts.repeat_every,
+            memory: arena_memory(self.built.memory()?),
+            placed: run.placed(),
+            load_s: run.since_s(),
+        })
+    }
+
+    fn ending(&mut self, _: &Run<'_>, measured: &mut Measured) -> Result<Ending, Failure> {
+        let faults = self.built.engine.faults()?;
+        Ok(Ending {
+            ran: what_ran(&self.built, measured, &self.asked),
+            memory: Some(self.built.memory()?),
+            ..Ending::of(State { records: None, checksum_ok: faults.is_empty(), faults })
+        })
+    }
 }
 
 fn what_ran(built: &Built, measured: &Measured, asked: &Asked) -> Vec<Ran> {
@@ -305,24 +290,12 @@ const CACHES: [&str; 2] = ["data_cache", "system_cache"];
 /// A session as the driver sees it.
 struct TransactionalUnit<'a> {
     session: Box<dyn TransactionalSession + 'a>,
-    ended: Vec<Ended>,
     is_elided: bool,
 }
 
 impl Unit for TransactionalUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-        self.ended.clear();
-        self.session.execute(&mut self.ended)?;
-        done.extend(self.ended.iter().map(|ended| Done {
-            since: ended.since,
-            end_ticks: ended.end_ticks,
-            kind: ended.kind,
-            operations: 1,
-            is_error: ended.is_error,
-            is_extra: ended.is_extra,
-            sent: None,
-        }));
-        Ok(())
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
+        Ok(self.session.execute(done).map_err(Failure::from)?)
     }
 
     fn counts(&self) -> Counts {

@@ -11,17 +11,16 @@ mod tail;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use assay_measure::{Sample, empty, encode};
 use assay_primitives::Clock;
 
 use self::execution::{Execution, Outcome};
 use super::{cpu_response, typed};
 use crate::failure::Failure;
-use crate::host::Sample;
 use crate::life;
 use crate::output::Output;
 use crate::protocol::request::JobRequest;
 use crate::protocol::response::{Health, JobResult, Phase};
-use crate::recorder;
 
 const TIME_MS_MAX: u64 = 86_400_000;
 const EMPTIES_MAX: usize = 1000;
@@ -51,7 +50,7 @@ fn cut_short() -> Result<JobResult, Failure> {
         window_s: 0.0,
         executions: Vec::new(),
         empty: Vec::new(),
-        histogram: recorder::encode(&recorder::empty())?,
+        histogram: encode(&empty())?,
         cpus: Vec::new(),
     })
 }
@@ -112,7 +111,7 @@ impl JobRequest {
             steal: per_s(closing.times.steal_s_since(&opening.times)),
             clock_step_ms: closing.clock_step_ns_since(&opening) as f64 / 1e6,
         };
-        let mut histogram = recorder::empty();
+        let mut histogram = assay_measure::empty();
         for outcome in &outcomes {
             histogram.saturating_record(outcome.wall_ns());
         }
@@ -121,7 +120,7 @@ impl JobRequest {
             window_s,
             executions: outcomes.into_iter().map(Outcome::told).collect(),
             empty: empty.into_iter().map(Outcome::told).collect(),
-            histogram: recorder::encode(&histogram)?,
+            histogram: encode(&histogram)?,
             cpus: cpus.iter().map(cpu_response).collect(),
         };
         Ok((health, result))

@@ -11,12 +11,12 @@ use assay_workload::hits::{Parameters, Plan};
 
 use super::{measure, sql};
 use crate::failure::Failure;
-use crate::measure::Measured;
 use crate::output::Output;
 use crate::protocol::request::{
     LoadAction, LoadAggregate, LoadHits, LoadHitsCheckout, LoadHitsUpload, LoadRequest,
     LoadWorkload,
 };
+use assay_measure::Measured;
 
 /// Sums of one query, at most: PostgreSQL has 1,664 columns in a row.
 const SUMS_MAX: usize = 1_600;

@@ -8,8 +8,6 @@ mod tls;
 mod unit;
 
 use std::future::Future;
-use std::sync::Mutex;
-use std::time::Instant;
 
 use assay_load::arrivals::Spacing;
 use assay_load::{Client, Error, Rate, Station};
@@ -21,20 +19,19 @@ use assay_wire::{Target, memcached, mysql, postgres, resp};
 pub use self::http::target as http_target;
 use self::key_value::Command;
 use self::unit::{Common, LoadUnit, SPUN};
-use super::{Ending, clock_response, own_build_id, result, typed};
-use crate::driver::{Unit, WorkerReport};
+use super::run::{Ending, Run, Subject};
+use super::typed;
 use crate::failure::Failure;
 use crate::files;
 use crate::life;
-use crate::measure::{Measured, Measurement};
 use crate::output::Output;
 use crate::protocol::request::{
     LoadAction, LoadBackend, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
 };
-use crate::protocol::response::{
-    Checked, Health, Load, LoadManifest, Phase, Ready, Refused, ServerUsage, State,
-};
-use crate::recorder::{empty, encode};
+use crate::protocol::response::{Health, Load, LoadManifest, Refused, ServerUsage, State};
+use assay_measure::Measured;
+use assay_measure::{Timed, Unit, WorkerReport};
+use assay_measure::{empty, encode};
 
 const CONNECTIONS_MAX: usize = 100_000;
 /// A send that is later than this is late.
@@ -170,62 +167,87 @@ where
     F: Future<Output = Result<C, Error>> + 'static,
     O: Fn(Handle, usize) -> F,
 {
-    let (schedule, clock) = (request.schedule(), Clock::calibrated());
-    let (threads, seed, connections) = (schedule.threads, schedule.seed, request.connections);
-    let (ended_by, refusals) = (Mutex::default(), Mutex::default());
-    let common = Common { clock, rate: rate(request), threads, seed, ended_by, refusals };
-    let cpus = schedule.cpus();
-    let tree = |(name, pid)| server_tree(name, pid);
-    let server = request.server_pid.map(|pid| tree(("server_pid", pid))).transpose()?;
-    let beside = request.beside_pids.iter().map(|pid| tree(("beside_pids", *pid)));
-    let beside = beside.collect::<Result<Vec<_>, _>>()?;
-    let measurement =
-        Measurement { schedule: &schedule, cpus: &cpus, kinds, clock, server, beside };
-    if request.check_only {
-        return output.write("checked", &Checked {});
+    let schedule = request.schedule();
+    let (threads, seed) = (schedule.threads, schedule.seed);
+    if !request.check_only {
+        files::allow(request.connections)?;
     }
-    files::allow(connections)?;
-    output.write("phase", &Phase { name: "load" })?;
-    let begun = Instant::now();
-    let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        let station = Station::new(worker(request, clock)?, request.patience_s);
-        let (open, handle) = (opener(thread), station.handle());
-        let numbers = (thread..connections).step_by(threads);
+    let run = Run::begin("load", &schedule, request.check_only, output)?;
+    let (ended_by, refusals, backends) = Default::default();
+    let (clock, rate) = (run.clock, rate(request));
+    let common = Common { clock, rate, threads, seed, ended_by, refusals, backends };
+    run.measure(Loaded { request, target, kinds, opener, common }, output)
+}
+
+struct Loaded<'a, P> {
+    request: &'a LoadRequest,
+    target: &'a Target,
+    kinds: &'a [&'static str],
+    opener: P,
+    common: Common,
+}
+
+impl<C, F, O, P> Subject for Loaded<'_, P>
+where
+    C: Client,
+    F: Future<Output = Result<C, Error>> + 'static,
+    O: Fn(Handle, usize) -> F,
+    P: Fn(usize) -> O + Sync,
+{
+    type Manifest = LoadManifest;
+
+    fn kinds(&self) -> Vec<&'static str> {
+        self.kinds.to_vec()
+    }
+
+    /// What recording takes is not the server's.
+    fn timed(&self) -> Option<Timed> {
+        None
+    }
+
+    fn processes(&self) -> Result<(Option<ProcessTree>, Vec<ProcessTree>), Failure> {
+        let tree = |(name, pid)| server_tree(name, pid);
+        let server = self.request.server_pid.map(|pid| tree(("server_pid", pid))).transpose()?;
+        let beside = self.request.beside_pids.iter().map(|pid| tree(("beside_pids", *pid)));
+        Ok((server, beside.collect::<Result<_, _>>()?))
+    }
+
+    fn unit(&self, thread: usize) -> Result<Box<dyn Unit + '_>, Failure> {
+        let Self { request, common, .. } = self;
+        let station = Station::new(worker(request, common.clock)?, request.patience_s);
+        common.uses(station.backend());
+        let (open, handle) = ((self.opener)(thread), station.handle());
+        let numbers = (thread..request.connections).step_by(common.threads);
         let clients = numbers.map(|number| open(handle.clone(), number));
         station.connect_all(clients, life::stop_flag()).map_err(|error| missing(&error))?;
-        Ok(Box::new(LoadUnit {
-            station,
-            common: &common,
-            thread,
-            has_started: false,
-            until: u64::MAX,
-        }))
-    };
-    let ready = |output: &mut Output| {
-        let manifest = LoadManifest {
-            server: target.address.to_string(),
-            connections,
-            threads,
-            backend: worker(request, clock)?.backend().name(),
-            cpus: cpus.clone(),
-            clock: clock_response(&clock),
-            connect_s: begun.elapsed().as_secs_f64(),
-        };
-        let build_id = own_build_id()?;
-        let pid = std::process::id();
-        output.write("ready", &Ready { verb: "load", pid, build_id: &build_id, manifest })
-    };
-    let measured = measurement.run(make_unit, ready, output)?;
-    hits::ended_one(request, &measured)?;
-    output.write("health", &health(&measured, &common))?;
-    let state = State { records: None, checksum_ok: true, faults: Vec::new() };
-    let ending = Ending { latency_of: "operations", ran: Vec::new(), memory: None, state };
-    let mut result = result(&measurement, &measured, ending)?;
-    let tls = target.tls.as_ref().and_then(|tls| tls.config.agreed());
-    let tls = tls.map(str::to_owned);
-    result.load = Some(Load { tls, ..load(&measured, &common, connections)? });
-    result.server = measured.server.map(server_usage);
-    output.write("result", &result)
+        let (has_started, until) = (false, u64::MAX);
+        Ok(Box::new(LoadUnit { station, common, thread, has_started, until }))
+    }
+
+    fn manifest(&self, run: &Run<'_>) -> Result<LoadManifest, Failure> {
+        Ok(LoadManifest {
+            server: self.target.address.to_string(),
+            connections: self.request.connections,
+            backend: self.common.backend(),
+            placed: run.placed(),
+            connect_s: run.since_s(),
+        })
+    }
+
+    fn health(&self, measured: &Measured) -> Health {
+        health(measured, &self.common)
+    }
+
+    fn ending(&mut self, _: &Run<'_>, measured: &mut Measured) -> Result<Ending, Failure> {
+        hits::ended_one(self.request, measured)?;
+        let tls = self.target.tls.as_ref().and_then(|tls| tls.config.agreed());
+        let load = load(measured, &self.common, self.request.connections)?;
+        Ok(Ending {
+            load: Some(Load { tls: tls.map(str::to_owned), ..load }),
+            server: measured.server.map(server_usage),
+            ..Ending::of(State { records: None, checksum_ok: true, faults: Vec::new() })
+        })
+    }
 }
 
 /// The client's view of its own health.

@@ -1,15 +1,17 @@
 //! A station as a unit of the measurement.
 
-use std::sync::Mutex;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use assay_load::{Arrivals, Rate, Refusals, Station};
 use assay_primitives::Clock;
+use assay_runtime::Backend;
 
-use crate::driver::{Counts, Done, Sent, Unit};
 use crate::failure::Failure;
 use crate::life;
+use assay_measure::{Counts, Done, Sent, Unit};
 
-/// How long a station works between two looks at what ended.
+/// How long a station works where nothing ends.
 const TURN_MS: u64 = 10;
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -26,6 +28,21 @@ pub struct Common {
     pub ended_by: Mutex<Option<String>>,
     /// What the server said to requests that it refused.
     pub refusals: Mutex<Refusals>,
+    /// The kernel's interfaces that the workers use.
+    pub backends: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Common {
+    /// Notes what a worker uses.
+    pub fn uses(&self, backend: Backend) {
+        self.backends.lock().unwrap_or_else(PoisonError::into_inner).insert(backend.name());
+    }
+
+    /// What the workers use: where a limit let some have the one and others not, both.
+    pub fn backend(&self) -> String {
+        let names = self.backends.lock().unwrap_or_else(PoisonError::into_inner);
+        names.iter().copied().collect::<Vec<_>>().join("+")
+    }
 }
 
 /// One thread's connections.
@@ -49,26 +66,25 @@ impl LoadUnit<'_> {
 }
 
 impl Unit for LoadUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
         if !self.has_started {
             self.start();
         }
         let Self { station, common, until, .. } = self;
         let left_ns = common.clock.ns_between(common.clock.ticks(), *until);
         let turn_ns = left_ns.min(TURN_MS * NS_PER_MS);
-        let result = station.run(turn_ns, life::stop_flag(), |ended| {
+        let result = station.run_some(turn_ns, life::stop_flag(), |ended| {
             // Each thread has met the server's codes in an order of its own.
             let refusal = ended.refused.and_then(|place| station.refusal(place));
             let refused =
                 refusal.and_then(|refusal| Some(common.refusals.lock().ok()?.place(refusal)));
             done.push(Done {
                 since: Some(ended.intended),
-                end_ticks: ended.end,
                 kind: ended.kind,
                 operations: ended.operations.into(),
                 is_error: ended.refused.is_some(),
-                is_extra: false,
                 sent: Some(Sent { ticks: ended.sent, was_idle: ended.was_idle, refused }),
+                ..Done::at(ended.end)
             });
         });
         if let Err(error) = result {
@@ -88,11 +104,12 @@ impl Unit for LoadUnit<'_> {
         }
     }
 
-    fn hold(&mut self) -> Result<(), Failure> {
-        self.station.hold(life::stop_flag()).map_err(|error| Failure::Missing {
+    fn hold(&mut self) -> anyhow::Result<()> {
+        let held = self.station.hold(life::stop_flag());
+        Ok(held.map_err(|error| Failure::Missing {
             message: error.to_string(),
             next: "look at the server's log".to_owned(),
-        })
+        })?)
     }
 
     fn counts(&self) -> Counts {
@@ -117,5 +134,23 @@ impl Unit for LoadUnit<'_> {
 impl Drop for LoadUnit<'_> {
     fn drop(&mut self) {
         self.station.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_workers_that_ran_use_is_told_of_all() {
+        let (rate, threads, seed) = (None, 2, 1);
+        let (ended_by, refusals, backends) = Default::default();
+        let clock = Clock::calibrated();
+        let common = Common { clock, rate, threads, seed, ended_by, refusals, backends };
+        common.uses(Backend::IoUring);
+        common.uses(Backend::IoUring);
+        assert_eq!(common.backend(), "io_uring");
+        common.uses(Backend::Epoll);
+        assert_eq!(common.backend(), "epoll+io_uring");
     }
 }

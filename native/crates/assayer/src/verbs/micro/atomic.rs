@@ -1,10 +1,11 @@
 //! Atomic read-modify-write of one word, or of one for each thread, in a chosen flavour.
 
 use assay_primitives::atomics::Cell;
-use assay_primitives::{Address, Arena, Atomic, AtomicOperation};
-use serde_json::Value;
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, Atomic, AtomicOperation};
+use serde_json::{Value, json};
 
-use super::frame::{self, Kind, SHORT, Share};
+use super::frame::{self, Kind, Share};
 use super::words::Words;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -16,9 +17,9 @@ pub fn run(
     workload: &AtomicWorkload,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    frame::run(request, output, |schedule| {
+    frame::run(request, output, |run| {
         let atomic = Atomic::new(request.parts.atomics, workload.operation)?;
-        let words = Words::new(workload.words, schedule.threads, request.parts.pages)?;
+        let words = Words::new(workload.words, run.schedule.threads, request.parts.pages)?;
         let (operation, flavour) = (workload.operation, request.parts.atomics.name());
         Ok(AtomicKind { atomic, operation, flavour, words })
     })
@@ -33,18 +34,20 @@ struct AtomicKind {
 
 impl Kind for AtomicKind {
     const NAME: &'static str = "atomic";
-    const TIMED: u64 = SHORT;
+    fn least_ns(&self) -> f64 {
+        1.0
+    }
 
     fn address(&self) -> Address {
         self.atomic.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
-        vec![("atomics", self.flavour.into())]
+    fn chosen(&self) -> Value {
+        json!({"atomics": self.flavour})
     }
 
-    fn arena(&self) -> &Arena {
-        self.words.arena()
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.words.arena().obtained()?)
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {

@@ -3,10 +3,11 @@
 use core::hint::black_box;
 
 use assay_primitives::calls::{self, Call, Targets};
+use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Arena, Called};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::frame::{self, Kind, SHORT, Share};
+use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::MicroRequest;
@@ -30,23 +31,25 @@ struct CallKind {
 
 impl Kind for CallKind {
     const NAME: &'static str = "call";
-    const TIMED: u64 = SHORT;
+    fn least_ns(&self) -> f64 {
+        1.0
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
-        vec![("call", self.call.name().into())]
+    fn chosen(&self) -> Value {
+        json!({"call": self.call.name()})
     }
 
-    fn arena(&self) -> &Arena {
-        &self.arena
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.arena.obtained()?)
     }
 
     fn share(&self, _: usize) -> Result<Box<dyn Share + '_>, Failure> {
-        let expected = Targets::expected(SHORT, START);
-        Ok(Box::new(CallShare { function: self.function, targets: &self.targets, expected }))
+        let (function, targets, expected) = (self.function, &self.targets, (0, START));
+        Ok(Box::new(CallShare { function, targets, expected }))
     }
 }
 
@@ -56,15 +59,19 @@ const START: u64 = 1;
 struct CallShare<'a> {
     function: Called<calls::Function>,
     targets: &'a Targets,
-    expected: u64,
+    /// So many calls, and what comes out.
+    expected: (u64, u64),
 }
 
 impl Share for CallShare<'_> {
     fn run(&mut self, times: u64) -> bool {
         // SAFETY: the targets are borrowed.
         let result = unsafe { (self.function.function())(self.targets, times, START) };
-        // Batches with extras are seldom: they may take the slow way.
-        let expected = if times == SHORT { self.expected } else { Targets::expected(times, START) };
-        result == expected
+        if self.expected.0 == 0 {
+            self.expected = (times, Targets::expected(times, START));
+        }
+        // All batches are as long as the first, and extras few: they may take the slow way.
+        let (usual, expected) = self.expected;
+        result == if times == usual { expected } else { Targets::expected(times, START) }
     }
 }

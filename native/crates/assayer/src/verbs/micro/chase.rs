@@ -1,17 +1,21 @@
 //! Loads that depend on each other, through memory on pages of a chosen kind.
 
 use assay_primitives::chase::{self, Chase, LINE_BYTES, PLACES_MAX, Place, assay_chase};
+use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Arena, Called};
-use assay_workload::random::Random;
-use serde_json::Value;
+use assay_random::Random;
+use serde_json::{Value, json};
 
-use super::frame::{self, Kind, SHORT, Share};
+use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::{ChaseWorkload, MicroRequest};
 
 /// What the cycle's random numbers are for, among those of a seed.
 const PURPOSE: u64 = 0xC4A5E;
+
+/// More than a core's own caches hold: a load takes longer.
+const CACHED_BYTES: usize = 4 << 20;
 
 /// Runs the workload. All threads go through the same cycle, from places that lie apart.
 pub fn run(
@@ -21,13 +25,13 @@ pub fn run(
 ) -> Result<(), Failure> {
     let ChaseWorkload { bytes, stride } = *workload;
     check(bytes, stride)?;
-    frame::run(request, output, |schedule| {
+    frame::run(request, output, |run| {
         let arena = Arena::new(bytes, request.parts.pages)?;
-        let mut random = Random::new(schedule.seed, PURPOSE);
+        let mut random = Random::new(run.schedule.seed, PURPOSE);
         let chase = Chase::new(&arena, bytes, stride, |bound| random.below(bound))
             .ok_or_else(|| anyhow::anyhow!("the arena has no room for {bytes} bytes"))?;
         let function = Called::new(assay_chase as chase::Function);
-        Ok(ChaseKind { function, chase, stride, threads: schedule.threads, arena })
+        Ok(ChaseKind { function, chase, stride, threads: run.schedule.threads, arena })
     })
 }
 
@@ -57,18 +61,20 @@ struct ChaseKind {
 
 impl Kind for ChaseKind {
     const NAME: &'static str = "chase";
-    const TIMED: u64 = SHORT;
+    fn least_ns(&self) -> f64 {
+        if self.arena.bytes() > CACHED_BYTES { 4.0 } else { 1.0 }
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
-        vec![("chase_stride_bytes", self.stride.into()), ("places", self.chase.places().into())]
+    fn chosen(&self) -> Value {
+        json!({"chase_stride_bytes": self.stride, "places": self.chase.places()})
     }
 
-    fn arena(&self) -> &Arena {
-        &self.arena
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.arena.obtained()?)
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {

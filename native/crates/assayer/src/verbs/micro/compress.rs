@@ -4,9 +4,10 @@
 //! share that the workload states. The ratio that results is in the manifest.
 
 use assay_primitives::codecs::{self, Codec, Compression, ZSTD_LEVELS};
-use assay_primitives::{Address, Arena, Called};
-use assay_workload::random::Random;
-use serde_json::Value;
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, Called};
+use assay_random::Random;
+use serde_json::{Value, json};
 
 use super::buffers::Buffers;
 use super::frame::{self, Kind, Share};
@@ -35,13 +36,12 @@ pub fn run(
         let message = format!("parts.zstd_level is {level}: from {low} to {high}");
         return Err(Failure::usage(message));
     }
-    frame::run(request, output, |schedule| {
+    frame::run(request, output, |run| {
         let compression = request.parts.compression;
         let room = Codec::new(compression, level)?.room(bytes);
         let sizes = [bytes, bytes, room];
-        // One more than threads: the ratio is measured beforehand.
-        let (count, seed) = (schedule.threads + 1, schedule.seed);
-        let buffers = Buffers::new(&sizes, count, seed, request.parts.pages)?;
+        // Twice, because the ratio is measured beforehand.
+        let buffers = Buffers::new(&[sizes, sizes].concat(), run, request.parts.pages)?;
         let workload = workload.clone();
         let function = Called::new(match workload.direction {
             Direction::Compress => codecs::compress(compression),
@@ -69,9 +69,10 @@ impl CompressKind {
     /// A thread's buffers, filled, compressed, decompressed and compared.
     fn prepare(&self, thread: usize) -> Result<CompressShare<'_>, Failure> {
         let bytes = self.workload.buffer_bytes;
-        let plain = self.buffers.zeroed(bytes)?;
+        let plain = self.buffers.zeroed(thread, bytes)?;
         fill(plain, self.workload.repeated_percent, &mut self.buffers.random(thread));
-        let (back, packed) = (self.buffers.zeroed(bytes)?, self.buffers.zeroed(self.room)?);
+        let back = self.buffers.zeroed(thread, bytes)?;
+        let packed = self.buffers.zeroed(thread, self.room)?;
         let mut codec = Codec::new(self.compression, self.level)?;
         let wrong = || anyhow::anyhow!("{} does not give back its input", self.compression.name());
         let compress = codecs::compress(self.compression);
@@ -102,23 +103,31 @@ fn fill(buffer: &mut [u8], repeated_percent: u64, random: &mut Random) {
 
 impl Kind for CompressKind {
     const NAME: &'static str = "compress";
-    const TIMED: u64 = 1;
+    /// Codecs differ a thousandfold, so each has a bound of its own.
+    fn least_ns(&self) -> f64 {
+        let bytes_per_ns = match self.compression {
+            Compression::Copy => 100.0,
+            Compression::Lz4 => 10.0,
+            Compression::Zstd => 2.0,
+        };
+        self.workload.buffer_bytes as f64 / bytes_per_ns
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
+    fn chosen(&self) -> Value {
         let ratio = self.workload.buffer_bytes as f64 / self.packed as f64;
-        vec![
-            ("compression", self.compression.name().into()),
-            ("zstd_level", self.level.into()),
-            ("compression_ratio", ratio.into()),
-        ]
+        json!({
+            "compression": self.compression.name(),
+            "zstd_level": self.level,
+            "compression_ratio": ratio,
+        })
     }
 
-    fn arena(&self) -> &Arena {
-        self.buffers.arena()
+    fn memory(&self) -> Result<Mapped, Failure> {
+        self.buffers.obtained()
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {

@@ -1,11 +1,12 @@
 //! A counter for each thread, at a chosen distance from the next: false sharing, or none.
 
 use assay_primitives::counters::{self, Counters, assay_counters_add};
+use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Arena, Called};
 use core::sync::atomic::AtomicU64;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::frame::{self, Kind, SHORT, Share};
+use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::MicroRequest;
@@ -19,9 +20,9 @@ pub fn run(request: &MicroRequest, output: &mut Output) -> Result<(), Failure> {
         let message = format!("parts.stride is {stride}: 8, 16, 32, 64, 128 or 256");
         return Err(Failure::usage(message));
     }
-    frame::run(request, output, |schedule| {
+    frame::run(request, output, |run| {
         // At least two, so that the distance can be measured.
-        let count = schedule.threads.max(2);
+        let count = run.schedule.threads.max(2);
         let arena = Arena::new(Counters::bytes(count, stride), request.parts.pages)?;
         let counters = Counters::new(&arena, count, stride)
             .ok_or_else(|| anyhow::anyhow!("the arena has no room for {count} counters"))?;
@@ -39,19 +40,21 @@ struct CountersKind {
 
 impl Kind for CountersKind {
     const NAME: &'static str = "counters";
-    const TIMED: u64 = SHORT;
+    fn least_ns(&self) -> f64 {
+        1.0
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
+    fn chosen(&self) -> Value {
         let measured = self.counters.measured_stride_bytes();
-        vec![("stride", self.stride.into()), ("counter_stride_bytes", measured.into())]
+        json!({"stride": self.stride, "counter_stride_bytes": measured})
     }
 
-    fn arena(&self) -> &Arena {
-        &self.arena
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.arena.obtained()?)
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {

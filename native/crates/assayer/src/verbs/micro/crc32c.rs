@@ -1,26 +1,19 @@
 //! The CRC32C of a buffer, again and again, each value compared with the bytewise one.
 
 use core::hint::black_box;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::collections::BTreeMap;
-use std::time::Instant;
 
-use assay_primitives::{Arena, Clock, Crc32c, Crc32cLevel};
-use assay_workload::random::Random;
-use assay_workload::stream::Extras;
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, Crc32c, Crc32cLevel};
+use serde_json::{Value, json};
 
-use crate::driver::{Counts, Done, Unit};
+use super::buffers::Buffers;
+use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
-use crate::measure::Measurement;
 use crate::output::Output;
-use crate::protocol::request::{Crc32cWorkload, MicroParts, MicroRequest};
-use crate::protocol::response::{Checked, MicroManifest, Phase, Ready, State};
-use crate::verbs::{Ending, arena_memory, clock_response, own_build_id, ran, result};
+use crate::protocol::request::{Crc32cWorkload, MicroRequest};
 
-/// Buffers between two looks at the stop flag.
-const BATCH: usize = 8;
-const BUFFER_ALIGNMENT: usize = 4096;
-const BUFFER_BYTES_MAX: usize = 1 << 30;
+/// No level is faster.
+const BYTES_PER_NS: f64 = 100.0;
 
 /// Runs the workload.
 pub fn run(
@@ -28,139 +21,58 @@ pub fn run(
     workload: &Crc32cWorkload,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (parts, schedule) = (&request.parts, request.schedule());
     let bytes = workload.buffer_bytes;
-    if !(1..=BUFFER_BYTES_MAX).contains(&bytes) {
-        let message = format!("workload.buffer_bytes is {bytes}: from 1 to {BUFFER_BYTES_MAX}");
-        return Err(Failure::usage(message));
-    }
-    let clock = Clock::calibrated();
-    output.write("phase", &Phase { name: "load" })?;
-    let started = Instant::now();
-    let crc32c = Crc32c::new(parts.crc32c.level(bytes))?;
-    let room = schedule.threads * (bytes.next_multiple_of(BUFFER_ALIGNMENT) + BUFFER_ALIGNMENT);
-    let arena = Arena::new(room, parts.pages)?;
-    if request.check_only {
-        return output.write("checked", &Checked {});
-    }
-    let totals = Totals::default();
-    let cpus = schedule.cpus();
-    let measurement = Measurement {
-        schedule: &schedule,
-        cpus: &cpus,
-        kinds: &["crc32c"],
-        clock,
-        server: None,
-        beside: Vec::new(),
-    };
-    let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        let buffer = buffer(&arena, bytes, Random::new(schedule.seed, thread as u64))?;
-        let expected = Crc32c::new(Crc32cLevel::Bytewise)?.checksum(buffer);
-        let extras = Extras::every(parts.repeat_every);
-        let (buffers, totals) = (0, &totals);
-        Ok(Box::new(CrcUnit { crc32c, buffer, expected, clock, extras, buffers, totals }))
-    };
-    let ready = |output: &mut Output| {
-        let manifest = manifest(parts, crc32c.level(), &arena, &measurement, started)?;
-        let build_id = own_build_id()?;
-        let ready = Ready { verb: "micro", pid: std::process::id(), build_id: &build_id, manifest };
-        output.write("ready", &ready)
-    };
-    let measured = measurement.run(make_unit, ready, output)?;
-    output.write("health", &measured.health)?;
-    let ending = Ending {
-        latency_of: "operations",
-        ran: vec![ran("crc32c", crc32c.address(), measured.counts.executed)],
-        memory: Some(arena.obtained()?),
-        state: State::of(totals.buffers.into_inner(), !totals.has_mismatch.into_inner()),
-    };
-    output.write("result", &result(&measurement, &measured, ending)?)
-}
-
-#[derive(Default)]
-struct Totals {
-    buffers: AtomicU64,
-    has_mismatch: AtomicBool,
-}
-
-fn buffer(arena: &Arena, bytes: usize, mut random: Random) -> Result<&[u8], Failure> {
-    let memory = arena
-        .carve(bytes, BUFFER_ALIGNMENT)
-        .ok_or_else(|| anyhow::anyhow!("the arena has no room for a buffer of {bytes} bytes"))?;
-    // SAFETY: the arena handed out these zeroed bytes to nobody else, and outlives the slice.
-    let buffer = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
-    buffer.fill_with(|| random.bits() as u8);
-    Ok(buffer)
-}
-
-fn manifest(
-    parts: &MicroParts,
-    level: Crc32cLevel,
-    arena: &Arena,
-    measurement: &Measurement<'_>,
-    started: Instant,
-) -> Result<MicroManifest, Failure> {
-    Ok(MicroManifest {
-        lock: None,
-        crc32c: Some(level.name()),
-        chosen: BTreeMap::new(),
-        pages: parts.pages.name(),
-        repeat_every: parts.repeat_every,
-        threads: measurement.cpus.len(),
-        cpus: measurement.cpus.to_vec(),
-        memory: arena_memory(arena.obtained()?),
-        clock: clock_response(&measurement.clock),
-        load_s: started.elapsed().as_secs_f64(),
+    Buffers::check(bytes)?;
+    frame::run(request, output, |run| {
+        let crc32c = Crc32c::new(request.parts.crc32c.level(bytes))?;
+        Ok(CrcKind { crc32c, bytes, buffers: Buffers::new(&[bytes], run, request.parts.pages)? })
     })
 }
 
-struct CrcUnit<'a> {
+struct CrcKind {
+    crc32c: Crc32c,
+    bytes: usize,
+    buffers: Buffers,
+}
+
+impl Kind for CrcKind {
+    const NAME: &'static str = "crc32c";
+
+    fn least_ns(&self) -> f64 {
+        1.0 + self.bytes as f64 / BYTES_PER_NS
+    }
+
+    fn address(&self) -> Address {
+        self.crc32c.address()
+    }
+
+    fn chosen(&self) -> Value {
+        json!({"crc32c": self.crc32c.level().name()})
+    }
+
+    fn memory(&self) -> Result<Mapped, Failure> {
+        self.buffers.obtained()
+    }
+
+    fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
+        let buffer = self.buffers.filled(thread, self.bytes)?;
+        let expected = Crc32c::new(Crc32cLevel::Bytewise)?.checksum(buffer);
+        Ok(Box::new(CrcShare { crc32c: self.crc32c, buffer, expected }))
+    }
+}
+
+struct CrcShare<'a> {
     crc32c: Crc32c,
     buffer: &'a [u8],
     expected: u32,
-    clock: Clock,
-    extras: Extras,
-    buffers: u64,
-    totals: &'a Totals,
 }
 
-impl CrcUnit<'_> {
-    #[inline(always)]
-    fn is_right(&mut self) -> bool {
-        self.buffers += 1;
-        self.crc32c.checksum(black_box(self.buffer)) == self.expected
-    }
-}
-
-impl Unit for CrcUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-        while done.len() < BATCH {
-            let is_right = self.is_right();
-            let end_ticks = self.clock.ticks();
-            if !is_right {
-                self.totals.has_mismatch.store(true, Ordering::Relaxed);
-            }
-            let is_extra = self.extras.is_extra();
-            done.push(Done {
-                since: None,
-                end_ticks,
-                kind: 0,
-                operations: 1,
-                is_error: !is_right,
-                is_extra,
-                sent: None,
-            });
+impl Share for CrcShare<'_> {
+    fn run(&mut self, times: u64) -> bool {
+        let mut is_right = true;
+        for _ in 0..times {
+            is_right &= self.crc32c.checksum(black_box(self.buffer)) == self.expected;
         }
-        Ok(())
-    }
-
-    fn counts(&self) -> Counts {
-        Counts { executed: self.buffers, ..Counts::default() }
-    }
-}
-
-impl Drop for CrcUnit<'_> {
-    fn drop(&mut self) {
-        self.totals.buffers.fetch_add(self.buffers, Ordering::Relaxed);
+        is_right
     }
 }

@@ -1,45 +1,47 @@
-//! The frame of most kinds: a function that carries out operations, called by every thread.
+//! The frame of every kind: a function that carries out operations, called by every thread.
 //!
 //! A kind brings the function, what a thread gives it, and how to tell afterwards that all was
-//! carried out; timing, counting, phases and messages are the same for all and are here. Operations
-//! of a few ns are timed 64 together, as locks are.
+//! carried out; timing, counting, phases and messages are the same for all and are here.
+//!
+//! Operations are timed together, so many that the clock and the record of a batch are nothing beside
+//! it. How many follows from the least that an operation of the workload can take, not from what it
+//! takes here: it is the same for all arms, and so their latencies are of the same.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
-use assay_primitives::{Address, Arena, Clock};
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, Clock};
 use serde_json::Value;
 
-use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;
-use crate::measure::Measurement;
 use crate::output::Output;
-use crate::protocol::request::{MicroRequest, Schedule};
-use crate::protocol::response::{Checked, MicroManifest, Phase, Ready, State};
-use crate::verbs::{Ending, arena_memory, clock_response, own_build_id, ran, result};
+use crate::protocol::request::MicroRequest;
+use crate::protocol::response::{MicroManifest, Ran, State};
+use crate::verbs::arena_memory;
+use crate::verbs::run::{Ending, Run, Subject, ran};
+use assay_measure::Measured;
+use assay_measure::{Counts, Done, Timed, Unit};
 
-/// Operations timed together where one is too short to time; `latency_of` names the number.
-pub const SHORT: u64 = 64;
-/// Clock reads per batch, between two looks at the stop flag.
-const TIMED_PER_BATCH: usize = 4;
+/// What a batch takes at least: 500 times what its clock read and record take.
+const BATCH_NS: f64 = 16_000.0;
+const TIMED_MAX: u64 = 1 << 16;
 
 /// A kind of micro workload, ready to run.
 pub trait Kind: Sync {
     /// Its name: of the workload, of the histogram, and the role of its function.
     const NAME: &'static str;
 
-    /// Operations that are timed together: 1 or `SHORT`.
-    const TIMED: u64;
+    /// What no operation of the workload is faster than, in nanoseconds, by whatever choice.
+    fn least_ns(&self) -> f64;
 
     /// The run-time address of the function under test.
     fn address(&self) -> Address;
 
-    /// What was really chosen and obtained, for the manifest.
-    fn chosen(&self) -> Vec<(&'static str, Value)>;
+    /// What was really chosen and obtained, for the manifest: an object.
+    fn chosen(&self) -> Value;
 
-    /// The memory that the function works on.
-    fn arena(&self) -> &Arena;
+    /// What the kernel gave for the memory that the function works on.
+    fn memory(&self) -> Result<Mapped, Failure>;
 
     /// What one thread does.
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure>;
@@ -48,81 +50,93 @@ pub trait Kind: Sync {
     fn is_sound(&mut self, _executed: u64) -> bool {
         true
     }
+
+    /// The function under test, and how often it was called.
+    fn ran(&self, counts: &Counts) -> Ran {
+        ran(Self::NAME, self.address(), counts.executed)
+    }
 }
 
 /// One thread's part of a kind.
 pub trait Share {
     /// Carries out operations, and says whether their outcome was right.
     fn run(&mut self, times: u64) -> bool;
+
+    /// The same, but may give up after some, and says after how many.
+    fn try_run(&mut self, times: u64) -> (u64, bool) {
+        (times, self.run(times))
+    }
+
+    /// What was counted beside operations.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// How many operations are timed together.
+fn timed(least_ns: f64) -> u64 {
+    ((BATCH_NS / least_ns).ceil() as u64).next_power_of_two().clamp(1, TIMED_MAX)
 }
 
 /// Makes the kind, and measures it unless the request only checks.
 pub fn run<K: Kind>(
     request: &MicroRequest,
     output: &mut Output,
-    make: impl FnOnce(&Schedule) -> Result<K, Failure>,
+    make: impl FnOnce(&Run<'_>) -> Result<K, Failure>,
 ) -> Result<(), Failure> {
     let schedule = request.schedule();
-    let clock = Clock::calibrated();
-    output.write("phase", &Phase { name: "load" })?;
-    let started = Instant::now();
-    let mut kind = make(&schedule)?;
-    if request.check_only {
-        return output.write("checked", &Checked {});
-    }
-    let totals = Totals::default();
-    let cpus = schedule.cpus();
-    let measurement = Measurement {
-        schedule: &schedule,
-        cpus: &cpus,
-        kinds: &[K::NAME],
-        clock,
-        server: None,
-        beside: Vec::new(),
-    };
-    let every = request.parts.repeat_every;
-    let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        let extras = Extras { every, passed: 0 };
-        let (share, totals) = (kind.share(thread)?, &totals);
-        Ok(Box::new(FrameUnit { share, timed: K::TIMED, clock, extras, executed: 0, totals }))
-    };
-    let ready = |output: &mut Output| {
-        let manifest = manifest(request, &kind, &measurement, started)?;
-        let build_id = own_build_id()?;
-        let ready = Ready { verb: "micro", pid: std::process::id(), build_id: &build_id, manifest };
-        output.write("ready", &ready)
-    };
-    let measured = measurement.run(make_unit, ready, output)?;
-    output.write("health", &measured.health)?;
-    let executed = totals.executed.into_inner();
-    let is_sound = kind.is_sound(executed);
-    let ending = Ending {
-        latency_of: if K::TIMED == 1 { "operations" } else { "batches of 64" },
-        ran: vec![ran(K::NAME, kind.address(), measured.counts.executed)],
-        memory: Some(kind.arena().obtained()?),
-        state: State::of(executed, is_sound && !totals.has_mismatch.into_inner()),
-    };
-    output.write("result", &result(&measurement, &measured, ending)?)
+    let run = Run::begin("micro", &schedule, request.check_only, output)?;
+    let kind = make(&run)?;
+    let (timed, totals) = (timed(kind.least_ns()), Totals::default());
+    run.measure(Framed { request, clock: run.clock, kind, timed, totals }, output)
 }
 
-fn manifest<K: Kind>(
-    request: &MicroRequest,
-    kind: &K,
-    measurement: &Measurement<'_>,
-    started: Instant,
-) -> Result<MicroManifest, Failure> {
-    Ok(MicroManifest {
-        lock: None,
-        crc32c: None,
-        chosen: BTreeMap::from_iter(kind.chosen()),
-        pages: request.parts.pages.name(),
-        repeat_every: request.parts.repeat_every,
-        threads: measurement.cpus.len(),
-        cpus: measurement.cpus.to_vec(),
-        memory: arena_memory(kind.arena().obtained()?),
-        clock: clock_response(&measurement.clock),
-        load_s: started.elapsed().as_secs_f64(),
-    })
+struct Framed<'a, K> {
+    request: &'a MicroRequest,
+    clock: Clock,
+    kind: K,
+    timed: u64,
+    totals: Totals,
+}
+
+impl<K: Kind> Subject for Framed<'_, K> {
+    type Manifest = MicroManifest;
+
+    fn kinds(&self) -> Vec<&'static str> {
+        vec![K::NAME]
+    }
+
+    fn timed(&self) -> Option<Timed> {
+        Some(Timed { ends: 1, operations: self.timed })
+    }
+
+    fn unit(&self, thread: usize) -> Result<Box<dyn Unit + '_>, Failure> {
+        let extras = Extras { every: self.request.parts.repeat_every, passed: 0 };
+        let share = self.kind.share(thread)?;
+        let (clock, timed, totals) = (self.clock, self.timed, &self.totals);
+        Ok(Box::new(FrameUnit { share, timed, clock, extras, executed: 0, totals }))
+    }
+
+    fn manifest(&self, run: &Run<'_>) -> Result<MicroManifest, Failure> {
+        Ok(MicroManifest {
+            chosen: self.kind.chosen(),
+            pages: self.request.parts.pages.name(),
+            repeat_every: self.request.parts.repeat_every,
+            memory: arena_memory(self.kind.memory()?),
+            placed: run.placed(),
+            load_s: run.since_s(),
+        })
+    }
+
+    fn ending(&mut self, _: &Run<'_>, measured: &mut Measured) -> Result<Ending, Failure> {
+        let executed = *self.totals.executed.get_mut();
+        let is_right = self.kind.is_sound(executed) && !*self.totals.has_mismatch.get_mut();
+        Ok(Ending {
+            ran: vec![self.kind.ran(&measured.counts)],
+            memory: Some(self.kind.memory()?),
+            ..Ending::of(State::of(executed, is_right))
+        })
+    }
 }
 
 #[derive(Default)]
@@ -160,31 +174,23 @@ struct FrameUnit<'a> {
 }
 
 impl Unit for FrameUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-        for _ in 0..TIMED_PER_BATCH {
-            let times = self.timed + self.extras.among(self.timed);
-            let is_right = self.share.run(times);
-            let end_ticks = self.clock.ticks();
-            self.executed += times;
-            if !is_right {
-                self.totals.has_mismatch.store(true, Ordering::Relaxed);
-            }
-            let operations = self.timed;
-            done.push(Done {
-                since: None,
-                end_ticks,
-                kind: 0,
-                operations,
-                is_error: !is_right,
-                is_extra: false,
-                sent: None,
-            });
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
+        let (operations, mut is_right) = self.share.try_run(self.timed);
+        let extras = self.extras.among(operations);
+        if extras > 0 {
+            is_right &= self.share.run(extras);
         }
+        self.executed += operations + extras;
+        if !is_right {
+            self.totals.has_mismatch.store(true, Ordering::Relaxed);
+        }
+        let end_ticks = self.clock.ticks();
+        done.push(Done { operations, is_error: !is_right, ..Done::at(end_ticks) });
         Ok(())
     }
 
     fn counts(&self) -> Counts {
-        Counts { executed: self.executed, ..Counts::default() }
+        Counts { executed: self.executed, ..self.share.counts() }
     }
 }
 
@@ -207,5 +213,15 @@ mod tests {
             let twin = (1..=64_000_u64).filter(|n| every > 0 && n.is_multiple_of(every)).count();
             assert_eq!(total, twin as u64, "every {every}");
         }
+    }
+
+    #[test]
+    fn a_batch_takes_long_however_fast_its_operations_are() {
+        for least_ns in [0.25, 1.0, 41.0, 655.0, 10_486.0, 20_000.0, 1e9] {
+            let together = timed(least_ns) as f64;
+            assert!(together * least_ns >= BATCH_NS, "{together} of {least_ns} ns");
+        }
+        assert_eq!(timed(20_000.0), 1);
+        assert_eq!(timed(0.0001), TIMED_MAX);
     }
 }

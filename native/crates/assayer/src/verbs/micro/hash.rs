@@ -1,14 +1,18 @@
 //! A hash or a cipher over a buffer, each value compared with the first.
 
 use assay_primitives::hashes::{self, Hash};
-use assay_primitives::{Address, Arena, Called};
-use serde_json::Value;
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, Called};
+use serde_json::{Value, json};
 
 use super::buffers::Buffers;
 use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::{BufferWorkload, MicroRequest};
+
+/// No hash is faster.
+const BYTES_PER_NS: f64 = 100.0;
 
 /// Runs the workload.
 pub fn run(
@@ -18,9 +22,8 @@ pub fn run(
 ) -> Result<(), Failure> {
     let bytes = workload.buffer_bytes;
     Buffers::check(bytes)?;
-    frame::run(request, output, |schedule| {
-        let pages = request.parts.pages;
-        let buffers = Buffers::new(&[bytes], schedule.threads, schedule.seed, pages)?;
+    frame::run(request, output, |run| {
+        let buffers = Buffers::new(&[bytes], run, request.parts.pages)?;
         let hash = request.parts.hash;
         let function = Called::new(hashes::function(hash));
         Ok(HashKind { hash, function, bytes, buffers })
@@ -36,24 +39,24 @@ struct HashKind {
 
 impl Kind for HashKind {
     const NAME: &'static str = "hash";
-    const TIMED: u64 = 1;
+    fn least_ns(&self) -> f64 {
+        self.bytes as f64 / BYTES_PER_NS
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
-        vec![("hash", self.hash.name().into())]
+    fn chosen(&self) -> Value {
+        json!({"hash": self.hash.name()})
     }
 
-    fn arena(&self) -> &Arena {
-        self.buffers.arena()
+    fn memory(&self) -> Result<Mapped, Failure> {
+        self.buffers.obtained()
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
-        let mut random = self.buffers.random(thread);
-        let buffer = self.buffers.zeroed(self.bytes)?;
-        buffer.fill_with(|| random.bits() as u8);
+        let buffer = self.buffers.filled(thread, self.bytes)?;
         let function = self.function;
         let mut share = HashShare { function, buffer, expected: [0; 2], turn: 0 };
         // A cipher gives back at every second turn what was there.

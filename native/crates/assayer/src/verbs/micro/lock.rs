@@ -1,41 +1,36 @@
 //! Taking and releasing a lock, with a little work inside and outside.
 //!
-//! One pair takes a few ns, less than a clock read, so 64 of them are timed together and each is
-//! recorded with their mean; fewer when the thread has waited for milliseconds meanwhile, which
-//! happens to fair locks with more threads than CPUs. What a lock guards is a counter on its own
-//! cache lines: it proves
-//! afterwards that no two threads were inside at once, and with a lock for each thread only the
-//! locks themselves can share a cache line.
+//! A batch ends early when the thread has waited for milliseconds meanwhile, which happens to fair
+//! locks with more threads than CPUs. What a lock guards is a counter on its own cache lines: it
+//! proves afterwards that no two threads were inside at once, and with a lock for each thread only
+//! the locks themselves can share a cache line.
 
 use core::cell::UnsafeCell;
 use core::hint::black_box;
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::collections::BTreeMap;
-use std::time::Instant;
 
 use assay_engine::Elision;
-use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
-use assay_primitives::{Arena, Clock, LockContext, LockKind, LockTable, RawLock, htm};
-use assay_workload::stream::Extras;
+use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, Waiting, WordLock};
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Address, Arena, LockContext, LockKind, LockTable, RawLock};
+use serde_json::{Value, json};
 
-use crate::driver::{Counts, Done, Unit};
+use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
-use crate::measure::Measurement;
 use crate::output::Output;
 use crate::protocol::request::{LockWorkload, Locks, MicroParts, MicroRequest};
-use crate::protocol::response::{
-    Checked, HintManifest, LockManifest, MicroManifest, Phase, Ready, State,
-};
-use crate::verbs::{
-    Ending, arena_memory, clock_response, elision_counters, hint, own_build_id, ran, result,
-};
+use crate::protocol::response::{HintManifest, LockManifest, Ran};
+use crate::verbs::run::ran;
+use crate::verbs::{elision_counters, hint, waiting_manifest};
+use assay_measure::Counts;
 
-/// Pairs that are timed together; `latency_of` names the number.
-const PAIRS_TIMED: u64 = 64;
-/// Clock reads per batch.
-const TIMED_PER_BATCH: usize = 4;
 /// Waiting that ends a batch early.
 const PATIENCE_NS: u64 = 1_000_000;
+/// Pairs between two looks at how long was waited, at most: after the first there is one, because a
+/// thread that waits long mostly does so at once.
+const STRETCH: u64 = 64;
+/// What no lock and no multiply-add is faster than.
+const PAIR_NS: f64 = 2.0;
+const STEP_NS: f64 = 0.75;
 
 /// Runs the workload with the lock type that the kind selects.
 pub fn run(
@@ -75,124 +70,91 @@ fn run_with<L: RawLock>(
     workload: &LockWorkload,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (parts, schedule) = (&request.parts, request.schedule());
+    let parts = &request.parts;
     if ![0, 64, 128].contains(&parts.padding) {
         return Err(Failure::usage(format!("parts.padding is {}: 0, 64 or 128", parts.padding)));
     }
-    let clock = Clock::calibrated();
-    output.write("phase", &Phase { name: "load" })?;
-    let started = Instant::now();
-    let hint = hint::put_in_force(parts.hint, parts.hint_ns, parts.hint_repeats, &clock)?;
-    let (limit, retries) = (parts.spin_limit, parts.elision_retries);
-    let waiting = parts.elision.waiting(parts.lock, parts.hint, limit, retries, clock)?;
-    // At least two, so that the stride can be measured.
-    let count = schedule.threads.max(2);
-    let arena = Arena::new(LockTable::<L>::bytes(count, parts.padding), parts.pages)?;
-    let locks = LockTable::<L>::new(&arena, count, parts.padding)
-        .ok_or_else(|| anyhow::anyhow!("the arena has no room for {count} locks"))?;
-    if request.check_only {
-        return output.write("checked", &Checked {});
-    }
-    let guarded: Vec<Guarded> = (0..count).map(|_| Guarded::default()).collect();
-    let executed = AtomicU64::new(0);
-    let cpus = schedule.cpus();
-    let measurement = Measurement {
-        schedule: &schedule,
-        cpus: &cpus,
-        kinds: &["lock"],
-        clock,
-        server: None,
-        beside: Vec::new(),
-    };
-    let is_elided = parts.elision == Elision::On;
-    let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        let index = if workload.locks == Locks::Each { thread } else { 0 };
-        let (lock, guarded) = (locks.lock(index), &guarded[index]);
-        let extras = Extras::every(parts.repeat_every);
-        let waiter = LockContext::new(waiting);
-        let (pairs, outside, executed) = (0, thread as u64, &executed);
-        let workload = workload.clone();
-        let unit = LockUnit {
-            lock,
-            guarded,
-            waiter,
-            clock,
-            workload,
-            is_elided,
-            extras,
-            pairs,
-            outside,
-            executed,
-        };
-        Ok(Box::new(unit))
-    };
-    let ready = |output: &mut Output| {
-        let stride = locks.measured_stride_bytes();
-        let manifest = manifest(parts, hint, stride, &arena, &measurement, started)?;
-        let build_id = own_build_id()?;
-        let ready = Ready { verb: "micro", pid: std::process::id(), build_id: &build_id, manifest };
-        output.write("ready", &ready)
-    };
-    let measured = measurement.run(make_unit, ready, output)?;
-    output.write("health", &measured.health)?;
-    let waits = measured.counts.contention.iter().map(|(_, class)| class.waits).sum();
-    let ending = Ending {
-        latency_of: "batches of 64",
-        ran: vec![ran("lock_slow", waiting.address(), waits)],
-        memory: Some(arena.obtained()?),
-        state: state(guarded, executed.into_inner()),
-    };
-    output.write("result", &result(&measurement, &measured, ending)?)
-}
-
-/// The counters behind the locks must add up to the pairs that the threads say they did.
-fn state(guarded: Vec<Guarded>, executed: u64) -> State {
-    let inside: u64 = guarded.into_iter().map(|guarded| guarded.0.into_inner().pairs).sum();
-    State::of(inside, inside == executed)
-}
-
-fn manifest(
-    parts: &MicroParts,
-    hint: HintManifest,
-    lock_stride_bytes: usize,
-    arena: &Arena,
-    measurement: &Measurement<'_>,
-    started: Instant,
-) -> Result<MicroManifest, Failure> {
-    Ok(MicroManifest {
-        lock: Some(LockManifest {
-            hint,
-            lock: parts.lock.name(),
-            elision: parts.elision.name(),
-            elision_retries: parts.elision_retries,
-            htm: htm::state().0.name(),
-            spin_limit: parts.spin_limit,
-            padding: parts.padding,
-            lock_stride_bytes,
-        }),
-        crc32c: None,
-        chosen: BTreeMap::new(),
-        pages: parts.pages.name(),
-        repeat_every: parts.repeat_every,
-        threads: measurement.cpus.len(),
-        cpus: measurement.cpus.to_vec(),
-        memory: arena_memory(arena.obtained()?),
-        clock: clock_response(&measurement.clock),
-        load_s: started.elapsed().as_secs_f64(),
+    frame::run(request, output, |run| {
+        let hint = hint::put_in_force(parts.hint, parts.hint_ns, parts.hint_repeats, &run.clock)?;
+        let (limit, retries) = (parts.spin_limit, parts.elision_retries);
+        let waiting = parts.elision.waiting(parts.lock, parts.hint, limit, retries, run.clock)?;
+        // At least two, so that the stride can be measured.
+        let count = run.schedule.threads.max(2);
+        let arena = Arena::new(LockTable::<L>::bytes(count, parts.padding), parts.pages)?;
+        let locks = LockTable::<L>::new(&arena, count, parts.padding)
+            .ok_or_else(|| anyhow::anyhow!("the arena has no room for {count} locks"))?;
+        let guarded = (0..count).map(|_| Guarded::default()).collect();
+        let patience_ticks = run.clock.ticks_of_ns(PATIENCE_NS);
+        let (parts, workload) = (parts.clone(), workload.clone());
+        Ok(LockKindOf { parts, workload, hint, waiting, locks, arena, guarded, patience_ticks })
     })
 }
 
-struct LockUnit<'a, L: RawLock> {
+struct LockKindOf<L: RawLock> {
+    parts: MicroParts,
+    workload: LockWorkload,
+    hint: HintManifest,
+    waiting: Waiting,
+    locks: LockTable<L>,
+    arena: Arena,
+    guarded: Vec<Guarded>,
+    patience_ticks: u64,
+}
+
+impl<L: RawLock> Kind for LockKindOf<L> {
+    const NAME: &'static str = "lock";
+
+    fn least_ns(&self) -> f64 {
+        PAIR_NS + f64::from(self.workload.hold + self.workload.gap) * STEP_NS
+    }
+
+    fn address(&self) -> Address {
+        self.waiting.address()
+    }
+
+    fn chosen(&self) -> Value {
+        let parts = &self.parts;
+        let waiting = waiting_manifest!(parts, self.hint);
+        json!(LockManifest { waiting, lock_stride_bytes: self.locks.measured_stride_bytes() })
+    }
+
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.arena.obtained()?)
+    }
+
+    fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
+        let index = if self.workload.locks == Locks::Each { thread } else { 0 };
+        Ok(Box::new(LockShare {
+            lock: self.locks.lock(index),
+            guarded: &self.guarded[index],
+            waiter: LockContext::new(self.waiting),
+            workload: self.workload.clone(),
+            patience_ticks: self.patience_ticks,
+            is_elided: self.parts.elision == Elision::On,
+            outside: thread as u64,
+        }))
+    }
+
+    /// The counters behind the locks must add up to the pairs that the threads say they did.
+    fn is_sound(&mut self, executed: u64) -> bool {
+        self.guarded.iter_mut().map(|guarded| guarded.0.get_mut().pairs).sum::<u64>() == executed
+    }
+
+    /// The waiting function, for which there is no other witness.
+    fn ran(&self, counts: &Counts) -> Ran {
+        let waits = counts.contention.iter().map(|(_, class)| class.waits).sum();
+        ran("lock_slow", self.address(), waits)
+    }
+}
+
+struct LockShare<'a, L: RawLock> {
     lock: &'a L,
     guarded: &'a Guarded,
     waiter: LockContext<L>,
-    clock: Clock,
     workload: LockWorkload,
+    patience_ticks: u64,
     is_elided: bool,
-    extras: Extras,
-    pairs: u64,
     outside: u64,
-    executed: &'a AtomicU64,
 }
 
 /// A multiply-add that the compiler cannot shorten: Knuth's MMIX constants.
@@ -203,7 +165,7 @@ fn multiply_add(value: u64, times: u32) -> u64 {
     })
 }
 
-impl<L: RawLock> LockUnit<'_, L> {
+impl<L: RawLock> LockShare<'_, L> {
     #[inline(always)]
     fn pair(&mut self) {
         let (guarded, hold) = (self.guarded.0.get(), self.workload.hold);
@@ -214,54 +176,32 @@ impl<L: RawLock> LockUnit<'_, L> {
             inside.work = multiply_add(inside.work, hold);
         });
         self.outside = black_box(multiply_add(self.outside, self.workload.gap));
-        self.pairs += 1;
     }
 }
 
-impl<L: RawLock> Unit for LockUnit<'_, L> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-        let patience_ticks = self.clock.ticks_of_ns(PATIENCE_NS);
-        for _ in 0..TIMED_PER_BATCH {
-            let waited_before = self.waiter.counts().wait_ticks;
-            let mut operations = 0;
-            let mut is_patient = true;
-            while operations < PAIRS_TIMED && is_patient {
-                self.pair();
-                operations += u64::from(!self.extras.is_extra());
-                is_patient = self.waiter.counts().wait_ticks - waited_before < patience_ticks;
-            }
-            done.push(Done {
-                since: None,
-                end_ticks: self.clock.ticks(),
-                kind: 0,
-                operations,
-                is_error: false,
-                is_extra: false,
-                sent: None,
-            });
-            if !is_patient {
-                break;
-            }
+impl<L: RawLock> Share for LockShare<'_, L> {
+    fn run(&mut self, times: u64) -> bool {
+        (0..times).for_each(|_| self.pair());
+        true
+    }
+
+    fn try_run(&mut self, times: u64) -> (u64, bool) {
+        let until = self.waiter.counts().wait_ticks + self.patience_ticks;
+        let mut pairs = 0;
+        while pairs < times && self.waiter.counts().wait_ticks < until {
+            let stretch = pairs.clamp(1, STRETCH).min(times - pairs);
+            self.run(stretch);
+            pairs += stretch;
         }
-        Ok(())
+        (pairs, true)
     }
 
     fn counts(&self) -> Counts {
+        let elisions = self.is_elided.then(|| elision_counters!("lock", self.waiter.elision()));
         Counts {
             contention: vec![("lock", self.waiter.counts())],
-            counters: if self.is_elided {
-                elision_counters!("lock", self.waiter.elision()).into()
-            } else {
-                Vec::new()
-            },
-            executed: self.pairs,
+            counters: elisions.map_or(Vec::new(), Vec::from),
             ..Counts::default()
         }
-    }
-}
-
-impl<L: RawLock> Drop for LockUnit<'_, L> {
-    fn drop(&mut self) {
-        self.executed.fetch_add(self.pairs, Ordering::Relaxed);
     }
 }

@@ -1,9 +1,10 @@
 //! Stores, loads or read-modify-writes of a word under a chosen memory order.
 
-use assay_primitives::{Access, Address, Arena, Called, Order, orders};
-use serde_json::Value;
+use assay_primitives::smaps::Mapped;
+use assay_primitives::{Access, Address, Called, Order, orders};
+use serde_json::{Value, json};
 
-use super::frame::{self, Kind, SHORT, Share};
+use super::frame::{self, Kind, Share};
 use super::words::{Apart, Words};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -15,8 +16,8 @@ pub fn run(
     workload: &OrderWorkload,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    frame::run(request, output, |schedule| {
-        let words = Words::new(workload.words, schedule.threads, request.parts.pages)?;
+    frame::run(request, output, |run| {
+        let words = Words::new(workload.words, run.schedule.threads, request.parts.pages)?;
         let (access, order) = (workload.access, request.parts.order);
         let function = Called::new(orders::function(access, order));
         Ok(OrderKind { function, access, order, words })
@@ -32,18 +33,20 @@ struct OrderKind {
 
 impl Kind for OrderKind {
     const NAME: &'static str = "order";
-    const TIMED: u64 = SHORT;
+    fn least_ns(&self) -> f64 {
+        0.25
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
-        vec![("order", self.order.name().into())]
+    fn chosen(&self) -> Value {
+        json!({"order": self.order.name()})
     }
 
-    fn arena(&self) -> &Arena {
-        self.words.arena()
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.words.arena().obtained()?)
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {

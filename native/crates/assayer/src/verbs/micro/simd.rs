@@ -2,9 +2,10 @@
 
 use core::hint::black_box;
 
+use assay_primitives::Address;
 use assay_primitives::simd::{Simd, SimdFunction, SimdWork};
-use assay_primitives::{Address, Arena};
-use serde_json::Value;
+use assay_primitives::smaps::Mapped;
+use serde_json::{Value, json};
 
 use super::buffers::Buffers;
 use super::frame::{self, Kind, Share};
@@ -15,6 +16,9 @@ use crate::protocol::request::{MicroRequest, SimdWorkload};
 /// The filter's: about half of all bytes reach it.
 const THRESHOLD: u8 = 128;
 
+/// No vector code is faster.
+const BYTES_PER_NS: f64 = 200.0;
+
 /// Runs the workload.
 pub fn run(
     request: &MicroRequest,
@@ -23,11 +27,10 @@ pub fn run(
 ) -> Result<(), Failure> {
     let bytes = workload.buffer_bytes;
     Buffers::check(bytes)?;
-    frame::run(request, output, |schedule| {
+    frame::run(request, output, |run| {
         let (level, work) = (request.parts.simd, workload.work);
         let function = SimdFunction::new(level, work)?;
-        let pages = request.parts.pages;
-        let buffers = Buffers::new(&[bytes], schedule.threads, schedule.seed, pages)?;
+        let buffers = Buffers::new(&[bytes], run, request.parts.pages)?;
         Ok(SimdKind { level, work, function, bytes, buffers })
     })
 }
@@ -42,24 +45,24 @@ struct SimdKind {
 
 impl Kind for SimdKind {
     const NAME: &'static str = "simd";
-    const TIMED: u64 = 1;
+    fn least_ns(&self) -> f64 {
+        self.bytes as f64 / BYTES_PER_NS
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
-        vec![("simd", self.level.name().into())]
+    fn chosen(&self) -> Value {
+        json!({"simd": self.level.name()})
     }
 
-    fn arena(&self) -> &Arena {
-        self.buffers.arena()
+    fn memory(&self) -> Result<Mapped, Failure> {
+        self.buffers.obtained()
     }
 
     fn share(&self, thread: usize) -> Result<Box<dyn Share + '_>, Failure> {
-        let mut random = self.buffers.random(thread);
-        let column = self.buffers.zeroed(self.bytes)?;
-        column.fill_with(|| random.bits() as u8);
+        let column = self.buffers.filled(thread, self.bytes)?;
         let expected = SimdFunction::new(Simd::Scalar, self.work)?.run(column, THRESHOLD);
         Ok(Box::new(SimdShare { function: self.function, column, expected }))
     }

@@ -1,10 +1,11 @@
 //! Reading the time from a chosen source.
 
+use assay_primitives::smaps::Mapped;
 use assay_primitives::timers::{self, Timer};
 use assay_primitives::{Address, Arena, Called};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::frame::{self, Kind, SHORT, Share};
+use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::MicroRequest;
@@ -26,18 +27,20 @@ struct TimerKind {
 
 impl Kind for TimerKind {
     const NAME: &'static str = "timer";
-    const TIMED: u64 = SHORT;
+    fn least_ns(&self) -> f64 {
+        5.0
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
-        vec![("timer", self.timer.name().into())]
+    fn chosen(&self) -> Value {
+        json!({"timer": self.timer.name()})
     }
 
-    fn arena(&self) -> &Arena {
-        &self.arena
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.arena.obtained()?)
     }
 
     fn share(&self, _: usize) -> Result<Box<dyn Share + '_>, Failure> {

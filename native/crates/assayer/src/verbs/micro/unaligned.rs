@@ -1,10 +1,11 @@
 //! Eight-byte loads of a chosen alignment.
 
+use assay_primitives::smaps::Mapped;
 use assay_primitives::unaligned::{self, Alignment, Pages, assay_unaligned_load};
 use assay_primitives::{Address, Arena, Called};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::frame::{self, Kind, SHORT, Share};
+use super::frame::{self, Kind, Share};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::protocol::request::MicroRequest;
@@ -29,20 +30,22 @@ struct UnalignedKind {
 
 impl Kind for UnalignedKind {
     const NAME: &'static str = "unaligned";
-    const TIMED: u64 = SHORT;
+    fn least_ns(&self) -> f64 {
+        0.25
+    }
 
     fn address(&self) -> Address {
         self.function.address()
     }
 
     /// `load_offset_bytes` is where in a page of 4 KiB the loads really lie.
-    fn chosen(&self) -> Vec<(&'static str, Value)> {
+    fn chosen(&self) -> Value {
         let offset = self.pages.start(self.alignment).addr() % 4096;
-        vec![("alignment", self.alignment.name().into()), ("load_offset_bytes", offset.into())]
+        json!({"alignment": self.alignment.name(), "load_offset_bytes": offset})
     }
 
-    fn arena(&self) -> &Arena {
-        &self.arena
+    fn memory(&self) -> Result<Mapped, Failure> {
+        Ok(self.arena.obtained()?)
     }
 
     fn share(&self, _: usize) -> Result<Box<dyn Share + '_>, Failure> {

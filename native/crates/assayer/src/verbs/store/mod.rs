@@ -4,7 +4,6 @@ mod prepare;
 mod unit;
 
 use std::path::Path;
-use std::time::Instant;
 
 use assay_disasm::Image;
 use assay_primitives::{Clock, smaps};
@@ -16,16 +15,15 @@ use serde_json::Value;
 
 use self::unit::StoreUnit;
 use super::engine::ycsb_parameters;
-use super::{Ending, clock_response, own_build_id, result, typed};
-use crate::driver::Unit;
+use super::run::{Ending, Run, Subject};
+use super::typed;
 use crate::failure::Failure;
 use crate::life;
-use crate::measure::{Measured, Measurement};
 use crate::output::Output;
 use crate::protocol::request::{StoreAction, StoreRequest};
-use crate::protocol::response::{
-    Checked, Phase, Ready, ServerUsage, State, StoreManifest, StoreOptions,
-};
+use crate::protocol::response::{Checked, ServerUsage, State, StoreManifest, StoreOptions};
+use assay_measure::Measured;
+use assay_measure::{Timed, Unit};
 
 /// Runs the verb.
 pub fn run(request: Value, output: &mut Output) -> Result<(), Failure> {
@@ -72,81 +70,72 @@ fn measure(
     folder: &Path,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (schedule, clock) = (request.schedule(), Clock::calibrated());
-    output.write("phase", &Phase { name: "load" })?;
-    let begun = Instant::now();
+    let schedule = request.schedule();
+    let run = Run::begin("store", &schedule, false, output)?;
     let store = open(&ask(request, plan, folder, Opening::Existing))?;
-    let open_s = begun.elapsed().as_secs_f64();
+    let open_s = run.since_s();
     belongs(&*store, plan)?;
-    let kinds = kinds_of(plan);
-    let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name()).collect();
-    let cpus = schedule.cpus();
-    let measurement = Measurement {
-        schedule: &schedule,
-        cpus: &cpus,
-        kinds: &names,
-        clock,
-        server: None,
-        beside: Vec::new(),
-    };
-    let make_unit = |thread: usize| -> Result<Box<dyn Unit + '_>, Failure> {
-        Ok(Box::new(StoreUnit::new(&*store, plan, thread, &kinds, clock)?))
-    };
-    let ready = |output: &mut Output| {
-        let in_force = store.in_force();
-        let manifest = StoreManifest {
-            store: request.store.name(),
-            library: &in_force.library,
+    run.measure(Opened { request, plan, store, open_s, clock: run.clock }, output)
+}
+
+struct Opened<'a> {
+    request: &'a StoreRequest,
+    plan: &'a Plan,
+    store: Box<dyn Store>,
+    open_s: f64,
+    clock: Clock,
+}
+
+impl Subject for Opened<'_> {
+    type Manifest = StoreManifest;
+
+    fn kinds(&self) -> Vec<&'static str> {
+        self.plan.kinds().into_iter().map(OperationKind::name).collect()
+    }
+
+    fn timed(&self) -> Option<Timed> {
+        Some(Timed { ends: unit::BATCH, operations: 1 })
+    }
+
+    fn unit(&self, thread: usize) -> Result<Box<dyn Unit + '_>, Failure> {
+        Ok(Box::new(StoreUnit::new(&*self.store, self.plan, thread, self.clock)?))
+    }
+
+    fn manifest(&self, run: &Run<'_>) -> Result<StoreManifest, Failure> {
+        let in_force = self.store.in_force();
+        Ok(StoreManifest {
+            store: self.request.store.name(),
+            library: in_force.library.clone(),
             library_build_id: build_id(&in_force.library),
-            version: &in_force.version,
-            settings: &in_force.settings,
-            threads: schedule.threads,
-            cpus: cpus.clone(),
-            clock: clock_response(&clock),
-            open_s,
-            records: plan.keys().readable(),
-            log: &in_force.log,
-        };
-        let (pid, build_id) = (std::process::id(), own_build_id()?);
-        output.write("ready", &Ready { verb: "store", pid, build_id: &build_id, manifest })
-    };
-    let measured = measurement.run(make_unit, ready, output)?;
-    output.write("health", &measured.health)?;
-    let ending = ending(&*store, plan)?;
-    let mut result = result(&measurement, &measured, ending)?;
-    // Histograms of what never happened.
-    result.counters.retain(|name, count| *count > 0 || !is_of_histogram(name));
-    result.server = Some(own_usage(&measured));
-    // In order, and before anybody is told that it is over.
-    drop(store);
-    output.write("result", &result)
+            version: in_force.version.clone(),
+            settings: in_force.settings.clone(),
+            placed: run.placed(),
+            open_s: self.open_s,
+            records: self.plan.keys().readable(),
+            log: in_force.log.clone(),
+        })
+    }
+
+    /// Looks at all records while the store's memory is as it was in the window.
+    fn ending(&mut self, _: &Run<'_>, measured: &mut Measured) -> Result<Ending, Failure> {
+        let memory = smaps::touched().ok();
+        let shape = Shape::of(self.plan.parameters());
+        let found = look_through(&*self.store, shape, self.plan.keys().readable())?;
+        let (checksum_ok, faults) = (found.faults.is_empty(), found.faults);
+        let state = State { records: Some(found.records), checksum_ok, faults };
+        // Histograms of what never happened.
+        measured.counts.counters.retain(|(name, count)| *count > 0 || !is_of_histogram(name));
+        Ok(Ending { memory, server: Some(own_usage(measured)), ..Ending::of(state) })
+    }
 }
 
 fn is_of_histogram(name: &str) -> bool {
     name.ends_with(".count") || name.ends_with(".sum")
 }
 
-fn kinds_of(plan: &Plan) -> Vec<OperationKind> {
-    let shares = plan.parameters().mix.shares();
-    OperationKind::ALL.into_iter().filter(|kind| shares[*kind as usize] > 0.0).collect()
-}
-
 /// None of a file that is no executable, or has none.
 fn build_id(library: &Path) -> Option<String> {
     Image::open(library).ok()?.parse().ok()?.build_id
-}
-
-/// Looks at all records while the store's memory is as it was in the window.
-fn ending(store: &dyn Store, plan: &Plan) -> Result<Ending, Failure> {
-    let memory = smaps::touched().ok();
-    let shape = Shape::of(plan.parameters());
-    let found = look_through(store, shape, plan.keys().readable())?;
-    let state = State {
-        records: Some(found.records),
-        checksum_ok: found.faults.is_empty(),
-        faults: found.faults,
-    };
-    Ok(Ending { latency_of: "operations", ran: Vec::new(), memory, state })
 }
 
 /// The server is this process: threads that work in the background count.

@@ -5,12 +5,12 @@ use assay_stores::{Session, Shape, Store, carry_out};
 use assay_workload::{OperationKind, Plan, Stream};
 
 use super::full;
-use crate::driver::{Counts, Done, Unit};
 use crate::failure::Failure;
+use assay_measure::{Counts, Done, Unit};
 
 /// Operations between two looks at the stop flag, and the time after which they end earlier: some
 /// wait for a device.
-const BATCH: usize = 16;
+pub const BATCH: usize = 16;
 const BATCH_NS: u64 = 1_000_000;
 
 /// A session with its inputs.
@@ -37,13 +37,8 @@ impl<'a> StoreUnit<'a> {
         store: &'a dyn Store,
         plan: &Plan,
         thread: usize,
-        kinds: &[OperationKind],
         clock: Clock,
     ) -> Result<Self, Failure> {
-        let mut place_of_kind = [0; OperationKind::ALL.len()];
-        for (place, kind) in kinds.iter().enumerate() {
-            place_of_kind[*kind as usize] = place;
-        }
         Ok(Self {
             session: store.session()?,
             store,
@@ -53,28 +48,22 @@ impl<'a> StoreUnit<'a> {
             clock,
             batch_ticks: clock.ticks_of_ns(BATCH_NS),
             executed: 0,
-            place_of_kind,
+            place_of_kind: plan.places(),
         })
     }
 }
 
 impl Unit for StoreUnit<'_> {
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
+    fn run(&mut self, done: &mut Vec<Done>) -> anyhow::Result<()> {
         let end = self.clock.ticks() + self.batch_ticks;
         for _ in 0..BATCH {
             let operation = self.stream.take().ok_or_else(full)?;
-            carry_out(&mut *self.session, &self.stream, &operation, self.shape)?;
+            let carried = carry_out(&mut *self.session, &self.stream, &operation, self.shape);
+            carried.map_err(Failure::from)?;
             let end_ticks = self.clock.ticks();
             self.executed += 1;
-            done.push(Done {
-                since: None,
-                end_ticks,
-                kind: self.place_of_kind[operation.kind as usize],
-                operations: 1,
-                is_error: false,
-                is_extra: false,
-                sent: None,
-            });
+            let kind = self.place_of_kind[operation.kind as usize];
+            done.push(Done { kind, ..Done::at(end_ticks) });
             if end_ticks >= end {
                 break;
             }

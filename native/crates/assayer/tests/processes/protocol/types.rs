@@ -313,6 +313,7 @@ pub struct RunResult {
     operations: u64,
     errors: u64,
     latency_of: String,
+    overhead_ns_per_operation: Option<f64>,
     by_kind: BTreeMap<String, KindResult>,
     histogram: String,
     threads: Vec<ThreadResult>,

@@ -10,9 +10,10 @@ use super::board::{Board, Waited};
 use super::calibration::Calibration;
 use super::freezer::Freezer;
 use super::spans::{Span, Spans};
-use crate::failure::Failure;
 use crate::host::Sample;
-use crate::protocol::request::{Schedule, Slices};
+use crate::measurement::Measurement;
+use crate::schedule::Slices;
+use crate::{MeasureError, Result};
 
 const NS_PER_US: u64 = 1000;
 
@@ -52,15 +53,15 @@ enum Ended {
 }
 
 impl<'a> Conductor<'a> {
-    /// Of a schedule with slices.
+    /// Of a measurement in slices.
     pub fn new(
-        schedule: &Schedule,
+        measurement: &Measurement<'_>,
         asked: &'a Slices,
-        clock: Clock,
         spans: &'a Spans,
         over: &'a Mutex<Vec<Slice>>,
-    ) -> Result<Self, Failure> {
-        let board = Board::open(&asked.board).map_err(|error| Failure::Missing {
+    ) -> Result<Self> {
+        let Measurement { schedule, clock, stop, .. } = *measurement;
+        let board = Board::open(&asked.board, stop).map_err(|error| MeasureError::Missing {
             message: format!("slices.board: {}: {error}", asked.board.display()),
             next: "give a file of 4096 zero bytes that all arms share".to_owned(),
         })?;
@@ -70,7 +71,7 @@ impl<'a> Conductor<'a> {
 
     /// Warms up with the others, then takes every turn of this arm. Whatever happens, the workers
     /// are let go and the server goes on.
-    pub fn run(&self, sample: impl Fn() -> Sample) -> Result<(), Failure> {
+    pub fn run(&self, sample: impl Fn() -> Sample) -> Result<()> {
         let ended = self.take_turns(sample);
         if ended.as_ref().ok() != Some(&Ended::Whole) {
             self.board.give_up(self.asked.arm);
@@ -79,7 +80,7 @@ impl<'a> Conductor<'a> {
         ended.map(|_| ())
     }
 
-    fn take_turns(&self, sample: impl Fn() -> Sample) -> Result<Ended, Failure> {
+    fn take_turns(&self, sample: impl Fn() -> Sample) -> Result<Ended> {
         let patience = Duration::from_secs(self.asked.patience_s);
         let mut freezer = Freezer::new(self.asked.freeze_pid);
         let calibrated = Duration::from_micros(self.asked.calibrate_us);
@@ -121,22 +122,22 @@ impl<'a> Conductor<'a> {
         Ok(if self.came(all)? { Ended::Whole } else { Ended::Stopped })
     }
 
-    fn rest(&self, patience: Duration) -> Result<(), Failure> {
+    fn rest(&self, patience: Duration) -> Result<()> {
         if self.spans.wait_for_rest(patience) {
             return Ok(());
         }
-        Err(anyhow!("requests of a slice were not answered within {patience:?}").into())
+        Err(anyhow!("requests of a slice were not answered within {patience:?}"))
     }
 
     /// Whether what was waited for came; false if this process is to end.
-    fn came(&self, waited: Waited) -> Result<bool, Failure> {
+    fn came(&self, waited: Waited) -> Result<bool> {
         match waited {
             Waited::Came => Ok(true),
             Waited::Stopped => Ok(false),
-            Waited::Lost(arm) => Err(anyhow!("arm {arm} gave up its slices").into()),
+            Waited::Lost(arm) => Err(anyhow!("arm {arm} gave up its slices")),
             Waited::Silence => {
                 let seconds = self.asked.patience_s;
-                Err(anyhow!("no arm handed its turn over for {seconds} s").into())
+                Err(anyhow!("no arm handed its turn over for {seconds} s"))
             }
         }
     }

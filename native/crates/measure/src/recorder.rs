@@ -8,7 +8,7 @@ use base64::Engine;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
-use crate::failure::Failure;
+use crate::Result;
 
 const LONGEST_NS: u64 = 100_000_000_000;
 const DIGITS: u8 = 3;
@@ -24,7 +24,7 @@ pub fn empty() -> Latencies {
 }
 
 /// HdrHistogram V2 with deflate, as base64.
-pub fn encode(histogram: &Latencies) -> Result<String, Failure> {
+pub fn encode(histogram: &Latencies) -> Result<String> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
         .serialize(histogram, &mut bytes)
@@ -103,7 +103,7 @@ impl Recording {
     }
 
     /// Adds another recording of the same kinds.
-    pub fn add(&mut self, other: &Self) -> Result<(), Failure> {
+    pub fn add(&mut self, other: &Self) -> Result<()> {
         for (own, others) in self.by_kind.iter_mut().zip(&other.by_kind) {
             own.add(others).map_err(|error| anyhow!("adding histograms: {error}"))?;
         }
@@ -124,7 +124,7 @@ impl Recording {
     }
 
     /// All kinds in one histogram.
-    pub fn all(&self) -> Result<Latencies, Failure> {
+    pub fn all(&self) -> Result<Latencies> {
         let mut all = empty();
         for histogram in &self.by_kind {
             all.add(histogram).map_err(|error| anyhow!("adding histograms: {error}"))?;

@@ -45,7 +45,8 @@ impl Random {
     }
 }
 
-pub(crate) fn split_mix(state: &mut u64) -> u64 {
+/// The next number of a counter, mixed: seeds, and keys that only have to look random.
+pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

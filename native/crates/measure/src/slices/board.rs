@@ -3,12 +3,10 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use memmap2::{MmapOptions, MmapRaw};
-
-use crate::life;
 
 const BYTES: usize = 4096;
 /// How long to sleep on a word at most, so that the end of another process is noticed.
@@ -41,16 +39,18 @@ pub enum Waited {
 /// The page.
 pub struct Board {
     page: MmapRaw,
+    /// Whether this process is to end.
+    stop: &'static AtomicBool,
 }
 
 impl Board {
     /// Maps a file of at least a page, of zeros at first.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path, stop: &'static AtomicBool) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < BYTES as u64 {
             return Err(io::Error::other(format!("it has fewer than {BYTES} bytes")));
         }
-        Ok(Self { page: MmapOptions::new().len(BYTES).map_raw(&file)? })
+        Ok(Self { page: MmapOptions::new().len(BYTES).map_raw(&file)?, stop })
     }
 
     fn word(&self, word: Word) -> &AtomicU32 {
@@ -97,7 +97,7 @@ impl Board {
             if is_due(seen) {
                 return Waited::Came;
             }
-            if life::stop_flag().load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 return Waited::Stopped;
             }
             if let Some(arm) = self.word(Word::Lost).load(Ordering::Acquire).checked_sub(1) {
@@ -131,12 +131,14 @@ fn wake(word: &AtomicU32) {
 mod tests {
     use super::*;
 
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
     fn boards() -> (Board, Board) {
         let path =
             std::env::temp_dir().join(format!("assay-board-{}-{:p}", std::process::id(), &BYTES));
         let path = path.with_extension(format!("{:?}", std::thread::current().id()));
         std::fs::write(&path, [0; BYTES]).unwrap();
-        let pair = (Board::open(&path).unwrap(), Board::open(&path).unwrap());
+        let pair = (Board::open(&path, &NEVER).unwrap(), Board::open(&path, &NEVER).unwrap());
         std::fs::remove_file(&path).unwrap();
         pair
     }
@@ -176,7 +178,7 @@ mod tests {
     fn a_file_that_is_too_short_is_no_board() {
         let path = std::env::temp_dir().join(format!("assay-short-board-{}", std::process::id()));
         std::fs::write(&path, [0; 12]).unwrap();
-        assert!(Board::open(&path).is_err());
+        assert!(Board::open(&path, &NEVER).is_err());
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -4,6 +4,7 @@
 //! merges what workers send; it never touches what they write.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -11,74 +12,14 @@ use std::time::Duration;
 use assay_primitives::Clock;
 use assay_sampler::{CpuShare, ProcessTree, TreeUsage, process};
 
-use crate::driver::{self, Counts, Message, Unit, Window, WorkerReport};
-use crate::failure::Failure;
+use crate::done::{Counts, Timed, Unit};
+use crate::driver::{self, Message, Window, WorkerReport};
 use crate::host::{OwnUsage, Sample};
-use crate::life;
-use crate::output::Output;
-use crate::protocol::request::{Schedule, Slices};
-use crate::protocol::response::{Health, Interval, Phase, SliceUse};
 use crate::recorder::{Recording, encode};
+use crate::schedule::{Schedule, Slices};
 use crate::slices::{Conductor, Slice, Spans};
-
-const NS_PER_MS: u64 = 1_000_000;
-const THREADS_MAX: usize = 1024;
-/// A day: keeps every product of times and rates inside 64 bits.
-const TIME_MS_MAX: u64 = 86_400_000;
-const SLICES_MAX: usize = 100_000;
-
-impl Schedule {
-    /// Refuses what cannot be run.
-    pub fn validate(&self) -> Result<(), Failure> {
-        let ranges = [
-            ("threads", self.threads as u64, 1, THREADS_MAX as u64),
-            ("warmup_ms", self.warmup_ms, 0, TIME_MS_MAX),
-            ("window_ms", self.window_ms, 1, TIME_MS_MAX),
-            ("interval_ms", self.interval_ms, 1, TIME_MS_MAX),
-        ];
-        for (name, value, low, high) in ranges {
-            if !(low..=high).contains(&value) {
-                let message = format!("{name} is {value}: must be from {low} to {high}");
-                return Err(Failure::usage(message));
-            }
-        }
-        self.slices.as_ref().map_or(Ok(()), Slices::validate)
-    }
-
-    /// The CPU of each worker: thread i on the i-th allowed one, over again when they run out.
-    pub fn cpus(&self) -> Vec<Option<usize>> {
-        let allowed = process::allowed_cpus();
-        let cpu = |thread: usize| {
-            let place = thread.checked_rem(allowed.len())?;
-            self.pin.then(|| allowed[place])
-        };
-        (0..self.threads).map(cpu).collect()
-    }
-}
-
-impl Slices {
-    fn validate(&self) -> Result<(), Failure> {
-        let (arms, slices) = (self.arms(), self.order.len());
-        let message = if slices == 0 || slices > SLICES_MAX {
-            format!("slices.order has {slices} slices: must be from 1 to {SLICES_MAX}")
-        } else if !(0..arms).all(|arm| self.order.contains(&arm)) {
-            format!("slices.order must hold every arm from 0 to {}", arms - 1)
-        } else if self.arm >= arms {
-            format!("slices.arm is {}: slices.order goes to {}", self.arm, arms - 1)
-        } else if !(1000..=TIME_MS_MAX * 1000).contains(&self.slice_us) {
-            format!("slices.slice_us is {}: must be at least 1000", self.slice_us)
-        } else if self.lead_us >= self.slice_us {
-            format!("slices.lead_us is {}: must be below slice_us", self.lead_us)
-        } else if self.calibrate_us > 0 && arms > 1 {
-            "slices.calibrate_us is for an arm that is alone".to_owned()
-        } else if self.calibrate_us > TIME_MS_MAX {
-            format!("slices.calibrate_us is {}: must be at most {TIME_MS_MAX}", self.calibrate_us)
-        } else {
-            return Ok(());
-        };
-        Err(Failure::usage(message))
-    }
-}
+use crate::told::{Health, Interval, Listener, SliceUse};
+use crate::{MeasureError, NS_PER_MS, Result};
 
 /// What a measurement needs to know.
 pub struct Measurement<'a> {
@@ -90,6 +31,10 @@ pub struct Measurement<'a> {
     pub kinds: &'a [&'static str],
     /// The clock of the stamps.
     pub clock: Clock,
+    /// Ends the run early.
+    pub stop: &'static AtomicBool,
+    /// How operations are timed, if that is to be measured.
+    pub timed: Option<Timed>,
     /// A process whose tree is the server, as it was before the window.
     pub server: Option<ProcessTree>,
     /// Others whose work is no disturbance.
@@ -102,6 +47,8 @@ pub struct Measured {
     pub is_complete: bool,
     /// Its real length.
     pub window_s: f64,
+    /// What measuring took of an operation's time, in nanoseconds.
+    pub overhead_ns: Option<f64>,
     /// All that was recorded.
     pub recording: Recording,
     /// Each worker's end.
@@ -122,6 +69,8 @@ pub struct Measured {
 struct Gate {
     barrier: Barrier,
     window: OnceLock<Window>,
+    /// What measuring takes, as the first worker found on its CPU.
+    overhead_ns: OnceLock<f64>,
     /// Where arms take turns: the spans of this one, and its slices that are over.
     spans: Spans,
     over: Mutex<Vec<Slice>>,
@@ -132,6 +81,7 @@ impl Gate {
         Self {
             barrier: Barrier::new(workers + 1),
             window: OnceLock::new(),
+            overhead_ns: OnceLock::new(),
             spans: Spans::new(workers),
             over: Mutex::default(),
         }
@@ -140,12 +90,12 @@ impl Gate {
 
 impl Measurement<'_> {
     /// Makes a unit on each worker's own thread, calls `ready`, and measures.
-    pub fn run<'u>(
+    pub fn run<'u, L: Listener>(
         &self,
-        make_unit: impl Fn(usize) -> Result<Box<dyn Unit + 'u>, Failure> + Sync,
-        ready: impl FnOnce(&mut Output) -> Result<(), Failure>,
-        output: &mut Output,
-    ) -> Result<Measured, Failure> {
+        make_unit: impl Fn(usize) -> Result<Box<dyn Unit + 'u>> + Sync,
+        ready: impl FnOnce(&mut L) -> Result<()>,
+        output: &mut L,
+    ) -> Result<Measured> {
         let gate = Gate::new(self.cpus.len());
         let (prepared_sender, prepared) = channel();
         let (sender, receiver) = channel();
@@ -168,24 +118,24 @@ impl Measurement<'_> {
             let conducted = conductor.flatten().map(|thread| thread.join());
             // Why turns could not be taken says more than what came of it.
             let measured = match conducted {
-                Some(Ok(Err(failure))) => Err(failure),
+                Some(Ok(Err(error))) => Err(error),
                 _ => measured,
             };
             if measured.is_err() {
-                life::request_stop();
+                self.stop.store(true, Ordering::Relaxed);
             }
             measured
         })
     }
 
     /// Takes this arm's turns.
-    fn conduct(&self, asked: &Slices, gate: &Gate) -> Result<(), Failure> {
+    fn conduct(&self, asked: &Slices, gate: &Gate) -> Result<()> {
         let sample = || Sample::take(&self.clock, self.server.as_ref(), &self.beside);
-        let conductor = Conductor::new(self.schedule, asked, self.clock, &gate.spans, &gate.over);
+        let conductor = Conductor::new(self, asked, &gate.spans, &gate.over);
         let ended = conductor.and_then(|conductor| conductor.run(sample));
         if ended.is_err() {
             // Workers that have not come to rest are not waited for.
-            life::request_stop();
+            self.stop.store(true, Ordering::Relaxed);
             gate.spans.finish();
         }
         ended
@@ -194,21 +144,27 @@ impl Measurement<'_> {
     fn worker<'u>(
         &self,
         thread: usize,
-        make_unit: &(impl Fn(usize) -> Result<Box<dyn Unit + 'u>, Failure> + Sync),
-        prepared: &Sender<Result<(), Failure>>,
+        make_unit: &(impl Fn(usize) -> Result<Box<dyn Unit + 'u>> + Sync),
+        prepared: &Sender<Result<()>>,
         gate: &Gate,
         sender: &Sender<Message>,
     ) {
-        let unit = self.prepare(thread, make_unit);
+        let unit = self.prepare(thread, make_unit).and_then(|unit| {
+            if let Some(timed) = self.timed.filter(|_| thread == 0) {
+                let found = driver::overhead_ns(timed, self.clock)?;
+                gate.overhead_ns.get_or_init(|| found);
+            }
+            Ok(unit)
+        });
         let (unit, result) = match unit {
             Ok(unit) => (Some(unit), Ok(())),
-            Err(failure) => (None, Err(failure)),
+            Err(error) => (None, Err(error)),
         };
         // The main thread waits for every worker's word, so it is there to hear it.
         let _ = prepared.send(result);
         gate.barrier.wait();
         if let (Some(mut unit), Some(window)) = (unit, gate.window.get()) {
-            let (stop, kinds) = (life::stop_flag(), self.kinds.len());
+            let (stop, kinds) = (self.stop, self.kinds.len());
             match &self.schedule.slices {
                 None => driver::work(&mut *unit, kinds, self.clock, *window, stop, thread, sender),
                 Some(slices) => {
@@ -223,21 +179,22 @@ impl Measurement<'_> {
     fn prepare<'u>(
         &self,
         thread: usize,
-        make_unit: &(impl Fn(usize) -> Result<Box<dyn Unit + 'u>, Failure> + Sync),
-    ) -> Result<Box<dyn Unit + 'u>, Failure> {
+        make_unit: &(impl Fn(usize) -> Result<Box<dyn Unit + 'u>> + Sync),
+    ) -> Result<Box<dyn Unit + 'u>> {
         if let Some(cpu) = self.cpus[thread]
             && !process::pin_thread(cpu)
         {
-            return Err(Failure::Missing {
+            return Err(MeasureError::Missing {
                 message: format!("worker {thread} cannot be pinned to CPU {cpu}"),
                 next: "run with \"pin\": false".to_owned(),
-            });
+            }
+            .into());
         }
         make_unit(thread)
     }
 
-    fn open(&self, gate: &Gate, output: &mut Output) -> Result<Window, Failure> {
-        output.write("phase", &Phase { name: "warmup" })?;
+    fn open(&self, gate: &Gate, output: &mut dyn Listener) -> Result<Window> {
+        output.phase("warmup")?;
         let ticks = |ms: u64| self.clock.ticks_of_ns(ms * NS_PER_MS);
         let start = self.clock.ticks() + ticks(self.schedule.warmup_ms);
         let end = start + ticks(self.schedule.window_ms);
@@ -250,8 +207,8 @@ impl Measurement<'_> {
         window: Window,
         gate: &Gate,
         receiver: &Receiver<Message>,
-        output: &mut Output,
-    ) -> Result<Measured, Failure> {
+        output: &mut dyn Listener,
+    ) -> Result<Measured> {
         let mut collector = Collector::new(self, window, gate);
         loop {
             collector.sample_when_due(output)?;
@@ -295,14 +252,14 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn sample_when_due(&mut self, output: &mut Output) -> Result<(), Failure> {
+    fn sample_when_due(&mut self, output: &mut dyn Listener) -> Result<()> {
         if self.measurement.schedule.slices.is_some() {
             return Ok(());
         }
         let clock = &self.measurement.clock;
         if self.opening.is_none() && clock.ticks() >= self.window.start {
             self.opening = Some(self.sample());
-            output.write("phase", &Phase { name: "measure" })?;
+            output.phase("measure")?;
         }
         if self.closing.is_none() && clock.ticks() >= self.window.end {
             let closing = self.sample();
@@ -337,7 +294,7 @@ impl<'a> Collector<'a> {
         Duration::from_nanos(clock.ns_between(clock.ticks(), due))
     }
 
-    fn take(&mut self, message: Message, output: &mut Output) -> Result<(), Failure> {
+    fn take(&mut self, message: Message, output: &mut dyn Listener) -> Result<()> {
         match message {
             Message::Interval(index, recording) => {
                 let kinds = self.measurement.kinds.len();
@@ -358,19 +315,14 @@ impl<'a> Collector<'a> {
             Message::Finished(thread, report) => {
                 self.reports.insert(thread, *report);
             }
-            Message::Failed(failure) => return Err(failure),
+            Message::Failed(error) => return Err(error),
         }
         Ok(())
     }
 
     /// Writes an interval that ends at `end`, unless it ends before it begins (a run stopped in its
     /// warm-up).
-    fn write_interval(
-        &mut self,
-        index: usize,
-        end: u64,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
+    fn write_interval(&mut self, index: usize, end: u64, output: &mut dyn Listener) -> Result<()> {
         let Some((_, recording)) = self.pending.remove(&index) else { return Ok(()) };
         self.total.add(&recording)?;
         let ms = |ticks: u64| self.measurement.clock.ns(ticks) as f64 / NS_PER_MS as f64;
@@ -388,11 +340,11 @@ impl<'a> Collector<'a> {
             histogram: &encode(&recording.all()?)?,
             slice: None,
         };
-        output.write("interval", &message)
+        output.interval(&message)
     }
 
     /// Writes the slices that are over and that all workers have handed in.
-    fn write_slices(&mut self, output: &mut Output) -> Result<(), Failure> {
+    fn write_slices(&mut self, output: &mut dyn Listener) -> Result<()> {
         let threads = self.measurement.cpus.len();
         let over = self.gate.over.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, slice) in over.iter().enumerate() {
@@ -400,7 +352,7 @@ impl<'a> Collector<'a> {
                 continue;
             }
             if index == 0 {
-                output.write("phase", &Phase { name: "measure" })?;
+                output.phase("measure")?;
             }
             let Some((_, recording)) = self.pending.remove(&index) else { continue };
             self.total.add(&recording)?;
@@ -416,7 +368,7 @@ impl<'a> Collector<'a> {
                 histogram: "",
                 slice: Some(slice.used(last, recording.early, clock)),
             };
-            output.write("interval", &message)?;
+            output.interval(&message)?;
         }
         Ok(())
     }
@@ -427,7 +379,7 @@ impl<'a> Collector<'a> {
         early.map(|report| report.last_ticks).max().unwrap_or(u64::MAX)
     }
 
-    fn finish(mut self, output: &mut Output) -> Result<Measured, Failure> {
+    fn finish(mut self, output: &mut dyn Listener) -> Result<Measured> {
         if self.measurement.schedule.slices.is_some() {
             return self.finish_slices(output);
         }
@@ -449,7 +401,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The end of a measurement in slices: of all that happened, what happened in them.
-    fn finish_slices(mut self, output: &mut Output) -> Result<Measured, Failure> {
+    fn finish_slices(mut self, output: &mut dyn Listener) -> Result<Measured> {
         self.write_slices(output)?;
         let clock = self.measurement.clock;
         let over =
@@ -484,7 +436,19 @@ impl<'a> Collector<'a> {
         let mut counts = Counts::default();
         reports.iter().for_each(|report| counts.add(&report.counts));
         let (recording, server) = (self.total, self.server);
-        Measured { is_complete, window_s, recording, reports, counts, health, cpus, server, own }
+        let overhead_ns = self.gate.overhead_ns.get().copied();
+        Measured {
+            is_complete,
+            window_s,
+            overhead_ns,
+            recording,
+            reports,
+            counts,
+            health,
+            cpus,
+            server,
+            own,
+        }
     }
 
     fn health(&self, spent: Spent, cpus: &[CpuShare], operations: f64, window_s: f64) -> Health {

@@ -13,109 +13,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-use assay_primitives::{Clock, Contention};
+use assay_primitives::Clock;
 use assay_sampler::process;
 
-use crate::failure::Failure;
+use crate::done::{Counts, Done, Timed, Unit};
 use crate::recorder::Recording;
 use crate::slices::{Span, Spans};
-
-/// The end of one operation, or of several that are timed together.
-#[derive(Clone, Copy, Debug)]
-pub struct Done {
-    /// Clock ticks since which its user waits; `None`: since the stamp before.
-    pub since: Option<u64>,
-    /// Clock ticks at the end.
-    pub end_ticks: u64,
-    /// Index into the unit's kinds.
-    pub kind: usize,
-    /// How many operations it is. The time is divided by it, except for what is sent.
-    pub operations: u64,
-    /// Whether it failed.
-    pub is_error: bool,
-    /// Carried out like any other, and not counted.
-    pub is_extra: bool,
-    /// For what is sent to a server: when it was sent, and whether it could have been sent in time.
-    pub sent: Option<Sent>,
-}
-
-/// When a request was sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// Clock ticks.
-    pub ticks: u64,
-    /// Whether its connection was idle when it was due, so that any lateness is the client's.
-    pub was_idle: bool,
-    /// If the server refused it: the place of what it said in the list of all that it says.
-    pub refused: Option<usize>,
-}
-
-/// What a unit has counted since it was made.
-#[derive(Clone, Debug, Default)]
-pub struct Counts {
-    /// Contention by lock class; the classes are the same at every reading.
-    pub contention: Vec<(&'static str, Contention)>,
-    /// Look-ups by role.
-    pub lookups: Vec<(&'static str, u64)>,
-    /// Whatever else the unit counts, by name.
-    pub counters: Vec<(&'static str, u64)>,
-    /// Operations carried out, counted or not.
-    pub executed: u64,
-}
-
-impl Counts {
-    fn since(&self, earlier: &Self) -> Self {
-        let contention = self.contention.iter().zip(&earlier.contention);
-        let numbers = |now: &[(&'static str, u64)], then: &[(&'static str, u64)]| {
-            now.iter().zip(then).map(|(now, then)| (now.0, now.1 - then.1)).collect()
-        };
-        Self {
-            contention: contention.map(|(now, then)| (now.0, now.1.since(&then.1))).collect(),
-            lookups: numbers(&self.lookups, &earlier.lookups),
-            counters: numbers(&self.counters, &earlier.counters),
-            executed: self.executed - earlier.executed,
-        }
-    }
-
-    /// Adds another thread's counts, of the same classes.
-    pub fn add(&mut self, other: &Self) {
-        if self.contention.is_empty() {
-            self.contention =
-                other.contention.iter().map(|(name, _)| (*name, Contention::default())).collect();
-        }
-        for (own, others) in self.contention.iter_mut().zip(&other.contention) {
-            own.1.add(&others.1);
-        }
-        add_numbers(&mut self.lookups, &other.lookups);
-        add_numbers(&mut self.counters, &other.counters);
-        self.executed += other.executed;
-    }
-}
-
-fn add_numbers(own: &mut Vec<(&'static str, u64)>, other: &[(&'static str, u64)]) {
-    if own.is_empty() {
-        own.extend(other.iter().map(|(name, _)| (*name, 0)));
-    }
-    own.iter_mut().zip(other).for_each(|(own, others)| own.1 += others.1);
-}
-
-/// What a worker thread drives.
-pub trait Unit {
-    /// Carries out a batch and appends the end of each operation to `done`. Without work it
-    /// returns soon, with none.
-    fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure>;
-
-    /// What has been counted so far.
-    fn counts(&self) -> Counts;
-
-    /// A span begins that ends at `until`, in clock ticks. Without slices it is never called.
-    fn resume(&mut self, _until: u64) {}
-
-    /// A span is over: nothing may be under way when this returns.
-    fn hold(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-}
+use crate::{NS_PER_MS, Result};
 
 /// The window in clock ticks.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +46,7 @@ pub enum Message {
     /// The thread is through.
     Finished(usize, Box<WorkerReport>),
     /// The thread cannot go on.
-    Failed(Failure),
+    Failed(anyhow::Error),
 }
 
 /// The end of one worker.
@@ -160,7 +64,41 @@ pub struct WorkerReport {
     pub operations: u64,
 }
 
-const NS_PER_MS: u64 = 1_000_000;
+/// Carries out nothing, and stamps and tells as much as other units do.
+struct Empty(Timed, Clock);
+
+impl Unit for Empty {
+    fn run(&mut self, done: &mut Vec<Done>) -> Result<()> {
+        for _ in 0..self.0.ends {
+            done.push(Done { operations: self.0.operations, ..Done::at(self.1.ticks()) });
+        }
+        Ok(())
+    }
+
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// Times that the empty loop is measured: the shortest was not interrupted.
+const EMPTY_LOOPS: usize = 8;
+const EMPTY_NS: u64 = 500_000;
+
+/// What measuring takes of an operation's time, in nanoseconds: the loop around nothing, with its
+/// clock reads and its records.
+pub fn overhead_ns(timed: Timed, clock: Clock) -> Result<f64> {
+    let (sender, _receiver) = std::sync::mpsc::channel();
+    let mut least = f64::INFINITY;
+    for _ in 0..EMPTY_LOOPS {
+        let start = clock.ticks();
+        let window = Window { start, end: start + clock.ticks_of_ns(EMPTY_NS), interval: u64::MAX };
+        let mut worker = Worker::new(1, clock, window, &sender);
+        let report = worker.run(&mut Empty(timed, clock), &AtomicBool::new(false))?;
+        let ns = clock.ns_between(start, report.last_ticks) as f64;
+        least = least.min(ns / report.operations.max(1) as f64);
+    }
+    Ok(least)
+}
 
 /// Recordings made beforehand, so that intervals do not start with page faults.
 const SPARES: usize = 4;
@@ -195,7 +133,7 @@ pub fn work(
     let mut worker = Worker::new(kinds, clock, window, sender);
     let message = match worker.run(unit, stop) {
         Ok(report) => Message::Finished(thread, Box::new(report)),
-        Err(failure) => Message::Failed(failure),
+        Err(error) => Message::Failed(error),
     };
     // The main thread keeps the receiver until every worker is through.
     let _ = sender.send(message);
@@ -215,10 +153,10 @@ pub fn work_in_slices(
     let mut worker = Worker::new(kinds, clock, nothing, sender);
     let message = match worker.run_in_slices(unit, spans, slices, stop) {
         Ok(report) => Message::Finished(thread, Box::new(report)),
-        Err(failure) => {
+        Err(error) => {
             // The conductor waits for every worker to rest: it must not wait for this one.
             spans.finish();
-            Message::Failed(failure)
+            Message::Failed(error)
         }
     };
     // The main thread keeps the receiver until every worker is through.
@@ -246,7 +184,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn run(&mut self, unit: &mut dyn Unit, stop: &AtomicBool) -> Result<WorkerReport, Failure> {
+    fn run(&mut self, unit: &mut dyn Unit, stop: &AtomicBool) -> Result<WorkerReport> {
         let mut done = Vec::with_capacity(64);
         let mut is_complete = false;
         let mut last = self.clock.ticks();
@@ -282,7 +220,7 @@ impl<'a> Worker<'a> {
         spans: &Spans,
         slices: usize,
         stop: &AtomicBool,
-    ) -> Result<WorkerReport, Failure> {
+    ) -> Result<WorkerReport> {
         let (mut done, mut seen, mut whole) = (Vec::with_capacity(64), 0, 0);
         let mut last = self.clock.ticks();
         while let Some((number, span)) = spans.next(seen) {
@@ -404,22 +342,23 @@ mod tests {
     struct Batches(Clock, u64);
 
     impl Unit for Batches {
-        fn run(&mut self, done: &mut Vec<Done>) -> Result<(), Failure> {
-            done.push(Done {
-                since: None,
-                end_ticks: self.0.ticks(),
-                kind: 0,
-                operations: self.1,
-                is_error: false,
-                is_extra: false,
-                sent: None,
-            });
+        fn run(&mut self, done: &mut Vec<Done>) -> Result<()> {
+            done.push(Done { operations: self.1, ..Done::at(self.0.ticks()) });
             Ok(())
         }
 
         fn counts(&self) -> Counts {
             Counts::default()
         }
+    }
+
+    #[test]
+    fn the_empty_loop_costs_something_and_less_the_more_are_timed_together() {
+        let clock = Clock::calibrated();
+        let one = overhead_ns(Timed { ends: 16, operations: 1 }, clock).unwrap();
+        let many = overhead_ns(Timed { ends: 1, operations: 16_384 }, clock).unwrap();
+        assert!(one > 0.0 && one < 1e5, "{one}");
+        assert!(many > 0.0 && many < one / 100.0, "{many} {one}");
     }
 
     #[test]
