@@ -541,7 +541,7 @@
 //!
 //! ```json
 //! {"paths": ["/usr/sbin/nginx"], "symbols": ["ngx_cycle"], "functions": null|"all"|"exported",
-//!  "references": [{"function": "ngx_shmtx_lock", "symbol": "ngx_ncpu"}]}
+//!  "references": [{"function": "ngx_shmtx_lock", "symbol": "ngx_ncpu"}], "contents": false|true}
 //! ```
 //!
 //! The same files as `census`, and as there one message for each image or refusal, in order: `object`,
@@ -559,6 +559,9 @@
 //!   in order; null if not asked for.
 //! * `references` `[{"function", "symbol", "address", "offset"}]`: the instructions of the function that
 //!   read, write or take the address of the variable, in order; none where either has no symbol.
+//! * `contents` `[{"name", "kind", "bytes", "digest", "shape"}]`: every `function` and `data`, with a
+//!   digest of its bytes and of what a linker fills in by name, wherever it lies; `shape`, of functions,
+//!   is the same without the numbers in instructions. Null if not asked for.
 //!
 //! # A worked example
 //!

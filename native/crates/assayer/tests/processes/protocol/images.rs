@@ -116,6 +116,17 @@ pub struct ObjectFile {
     functions: Option<Vec<String>>,
     references: Vec<ObjectReference>,
     missing: Vec<String>,
+    contents: Option<Vec<ObjectContent>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectContent {
+    name: String,
+    kind: String,
+    bytes: u64,
+    digest: String,
+    shape: String,
 }
 
 #[derive(Deserialize)]
