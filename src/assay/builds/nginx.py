@@ -21,6 +21,7 @@ from assay import native
 from assay.builds.making import BuiltProgram, is_kept, make
 from assay.builds.program import DEBIAN, TARBALL, Buildable, program
 from assay.builds.recipe import Built, Recipe
+from assay.builds.tools import require
 from assay.builds.variation import Variation
 from assay.core.cache import cache
 from assay.core.errors import InputError, MissingError
@@ -80,6 +81,8 @@ class _Nginx(Recipe):
             raise InputError(
                 f"{arm!r} is not a build of nginx", next_step=f"builds: {', '.join(HINTS)}"
             )
+        for needed in ("cc", "make"):
+            require(needed, what="building nginx")
         nginx = _nginx()
         made = make(nginx, _variation(nginx, arm))
         _look(made.path, arm)
