@@ -84,6 +84,16 @@ def test_a_level_may_need_either_of_two_features(feature: str, why: str) -> None
     assert found.startswith(why) if why else found == ""
 
 
+@pytest.mark.parametrize("level", ["vpclmul", "fusion"])
+def test_a_level_may_need_two_features_together(level: str) -> None:
+    """Zen 3 has carry-less products of vectors but none of 512 bits; Skylake the reverse."""
+    needs = CATALOGUE["micro.crc32c"].levels[level].needs
+    both = {"arch": "x86_64", "cpu_features": ["avx512f", "vpclmulqdq"]}
+    assert lacking(needs, both) == ""
+    for feature in both["cpu_features"]:
+        assert lacking(needs, {**both, "cpu_features": [feature]}).startswith("needs avx512f and")
+
+
 @pytest.mark.server
 def test_elision_on_this_machine_is_what_its_transactions_are() -> None:
     """For real: the facts, the change and the binary agree on the state."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay import native
-from assay.changes import CATALOGUE, Evidence
+from assay.changes import CATALOGUE, Evidence, lacking
 from assay.core.errors import InputError, MissingError, RunError
 from assay.host import host_facts, limits
 from assay.native import process
@@ -64,7 +64,7 @@ def here(change: str) -> list[str]:
     return [
         name
         for name, level in CATALOGUE[change].levels.items()
-        if level.needs in (None, FACTS.arch, *FACTS.cpu_features)
+        if not lacking(level.needs, FACTS.model_dump())
     ]
 
 

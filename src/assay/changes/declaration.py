@@ -125,7 +125,7 @@ class LevelError(ValueError):
 @dataclass(frozen=True)
 class Level:
     """One setting of a change. `needs` names a processor architecture or feature, several with
-    "or" between them, or is `HTM`, `THP_ALWAYS` or `NUMA`."""
+    "or" between ways and "and" within one, or is `HTM`, `THP_ALWAYS` or `NUMA`."""
 
     name: str
     application: Application
@@ -147,7 +147,8 @@ def lacking(needs: str | None, facts: Mapping[str, Any]) -> str:
     if needs == NUMA:
         nodes = facts["numa_nodes"]
         return "" if nodes > 1 else "needs several NUMA nodes; this machine has one"
-    if needs is None or {facts["arch"], *facts["cpu_features"]} & set(needs.split(" or ")):
+    here = {facts["arch"], *facts["cpu_features"]}
+    if needs is None or any(set(way.split(" and ")) <= here for way in needs.split(" or ")):
         return ""
     return f"needs {needs}; this is {facts['arch']}"
 
