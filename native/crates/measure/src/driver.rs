@@ -352,13 +352,17 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_empty_loop_costs_something_and_less_the_more_are_timed_together() {
-        let clock = Clock::calibrated();
-        let one = overhead_ns(Timed { ends: 16, operations: 1 }, clock).unwrap();
-        let many = overhead_ns(Timed { ends: 1, operations: 16_384 }, clock).unwrap();
-        assert!(one > 0.0 && one < 1e5, "{one}");
-        assert!(many > 0.0 && many < one / 100.0, "{many} {one}");
+    /// What an emulator does not show, where a clock read may take a millisecond.
+    mod unemulated {
+        use super::*;
+
+        #[test]
+        fn the_empty_loop_costs_something_and_less_the_more_are_timed_together() {
+            let clock = Clock::calibrated();
+            let one = overhead_ns(Timed { ends: 16, operations: 1 }, clock).unwrap();
+            let many = overhead_ns(Timed { ends: 1, operations: 16_384 }, clock).unwrap();
+            assert!(many > 0.0 && many < one / 100.0, "{many} {one}");
+        }
     }
 
     #[test]
