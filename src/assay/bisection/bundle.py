@@ -126,7 +126,10 @@ class SearchBundle:
             raise AlteredError(f"{self.folder}/found.json is not a result: {error}") from error
 
     def lock(self) -> None:
-        """Keep others from writing, and cut off a torn last line. BundleError if one does."""
+        """Hold the bundle for this process, and cut off a torn last line. AlteredError where what
+        stands before it is no line of a search, and nothing is cut off; BundleError for another's
+        bundle."""
+        files.require_own(self.folder, "search again into a folder of your own")
         self._lock = files.plain(self.folder / "runs.jsonl", _READ_WRITE)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -138,6 +141,11 @@ class SearchBundle:
             ) from error
         data = self._lock.read()
         self._end = data.rfind(b"\n") + 1
+        try:
+            _require_lines(data[: self._end], data[self._end :])
+        except AlteredError:
+            self.close()
+            raise
         self._lock.truncate(self._end)
         for path in files.partial(self.folder):
             path.unlink()
@@ -180,6 +188,14 @@ class SearchBundle:
 
 
 _READ_WRITE = os.O_RDWR
+
+
+def _require_lines(whole: bytes, torn: bytes) -> None:
+    """AlteredError if what runs.jsonl holds is no search's, and perhaps a part of a line."""
+    for number, line in enumerate(whole.splitlines(), 1):
+        _entry(number, line)
+    if torn and not torn.startswith(b"{"):
+        raise AlteredError("the last line of runs.jsonl is no part of a search")
 
 
 def _entry(number: int, line: bytes) -> Entry:
