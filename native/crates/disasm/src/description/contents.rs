@@ -13,7 +13,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::shape::shape;
-use crate::survey::elf::{Arch, File, arch};
+use crate::survey::file::{Arch, File, arch};
 
 const WRITTEN_SECTION: u64 = 1;
 const LOADED_SECTION: u64 = 2;
@@ -90,7 +90,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     fn of(file: &'f File<'a>) -> Self {
         let mut named: Vec<Named<'a>> = file.symbols().filter_map(|it| known(&it)).collect();
         named.sort_by_key(|it| (it.section, it.start, it.end, it.name));
-        let is_linked = !matches!(file.kind(), object::ObjectKind::Relocatable);
+        let is_linked = file.kind() != object::ObjectKind::Relocatable;
         Self { file, arch: arch(file), is_linked, named }
     }
 

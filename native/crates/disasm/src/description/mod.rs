@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use self::contents::Content;
 use crate::survey::dynamic::Dynamic;
-use crate::survey::elf::{self, Arch, File};
+use crate::survey::file::{self, Arch, File};
 use crate::survey::input;
 use crate::survey::report::Refused;
 
@@ -145,7 +145,7 @@ pub fn describe_bytes<E>(
 }
 
 fn one(bytes: &[u8], asked: &Asked) -> Result<Description, String> {
-    let file = elf::parse(bytes)?;
+    let file = file::parse(bytes)?;
     let dynamic = Dynamic::read(&file, bytes);
     let symbols = Symbols::read(&file, bytes, asked)?;
     let owned = |text: &str| text.to_owned();
@@ -153,13 +153,13 @@ fn one(bytes: &[u8], asked: &Asked) -> Result<Description, String> {
     let missing = wanted.clone().filter(|name| symbols.named(name).is_empty());
     let references = asked.references.iter();
     Ok(Description {
-        arch: match elf::arch(&file) {
+        arch: match file::arch(&file) {
             Arch::A64 => "aarch64",
             Arch::X64 => "x86_64",
         },
-        kind: elf::kind(&file, &dynamic),
+        kind: dynamic.kind(&file),
         build_id: file.build_id().ok().flatten().map(crate::image::hex),
-        interpreter: elf::interpreter(&file, bytes).map(owned),
+        interpreter: file::interpreter(&file, bytes).map(owned),
         soname: dynamic.soname.filter(|name| !name.is_empty()).map(owned),
         needed: dynamic.needed.iter().copied().map(owned).collect(),
         stripped: file.symbols().next().is_none(),

@@ -7,7 +7,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, Register};
 
 use super::{Reference, Symbol, Symbols};
 use crate::survey::a64::insn;
-use crate::survey::elf::{self, Arch};
+use crate::survey::file::{self, Arch};
 
 /// Instructions behind an ADRP in which the rest of an address may be.
 const ADDRESS_INSNS: usize = 8;
@@ -22,7 +22,7 @@ pub fn of(symbols: &Symbols<'_, '_>, function: &str, symbol: &str) -> Vec<Refere
     let mut found = Vec::new();
     for part in symbols.named(function) {
         let Some(code) = symbols.code(part) else { continue };
-        let addresses = match elf::arch(symbols.file) {
+        let addresses = match file::arch(symbols.file) {
             Arch::X64 => in_x86_64(code, part, &ranges),
             Arch::A64 => in_a64(code, part, &ranges),
         };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use iced_x86::{Decoder, DecoderOptions, OpKind};
 
-use crate::survey::elf::Arch;
+use crate::survey::file::Arch;
 
 /// What each instruction does and to which registers.
 pub fn shape(arch: Arch, code: &[u8]) -> String {

@@ -1,11 +1,11 @@
 //! The dynamic table: needed libraries, and what kind of file it is. Read by address, so that it
 //! works without section headers.
 
-use object::LittleEndian;
 use object::read::elf::ProgramHeader;
+use object::{LittleEndian, Object, ObjectKind};
 
 use super::bytes::Cursor;
-use super::elf::{File, bytes_at};
+use super::file::{File, INTERPRETER, bytes_at};
 
 const DYNAMIC: u32 = 2;
 const NEEDED: u64 = 1;
@@ -29,6 +29,19 @@ impl<'a> Dynamic<'a> {
     /// Reads it; what is missing or broken is as if it were not there.
     pub fn read(file: &File<'a>, bytes: &'a [u8]) -> Self {
         Self::try_read(file, bytes).unwrap_or_default()
+    }
+
+    /// Whether its file is an executable, a shared library or a relocatable file.
+    pub fn kind(&self, file: &File<'_>) -> &'static str {
+        let mut segments = file.elf_program_headers().iter();
+        let starts = segments.any(|segment| segment.p_type(LittleEndian).0 == INTERPRETER);
+        match file.kind() {
+            ObjectKind::Relocatable => "relocatable",
+            // A library may name an interpreter too, as libc does; but it has a name of its own.
+            ObjectKind::Dynamic if self.is_pie || (starts && self.soname.is_none()) => "executable",
+            ObjectKind::Dynamic => "shared",
+            _ => "executable",
+        }
     }
 
     fn try_read(file: &File<'a>, bytes: &'a [u8]) -> Option<Self> {

@@ -2,41 +2,25 @@
 
 use std::collections::HashMap;
 
-use object::elf::FileHeader64;
-use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
+use object::read::elf::ProgramHeader;
 use object::{
-    LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
-    SectionFlags, SectionIndex,
+    LittleEndian, Object, ObjectKind, ObjectSection, ObjectSymbol, RelocationFlags,
+    RelocationTarget, SectionFlags, SectionIndex,
 };
 
 use super::addresses::Addresses;
-use super::bytes::Cursor;
 use super::code::{CallRelocation, Code, Function, Name, arrange, merged, sort};
 use super::dynamic::Dynamic;
+use super::file::{Arch, File, LOAD, arch, bytes_at, parse};
 use super::ranges::Ranges;
 use super::stubs::{Linkage, Pointers};
 use super::symbols::Marks;
 use super::{eh_frame, gopclntab, parts, stubs, symbols};
 
-/// The file as `object` reads it.
-pub type File<'a> = ElfFile<'a, FileHeader64<LittleEndian>>;
-
 const EXECUTABLE_SECTION: u64 = 4;
 const EXECUTABLE_SEGMENT: u32 = 1;
 const NOBITS: u32 = 8;
-const LOAD: u32 = 1;
-const INTERPRETER: u32 = 3;
 const EH_FRAME_HEADER: u32 = 0x6474_E550;
-const RELOCATABLE: u16 = 1;
-const DYNAMIC: u16 = 3;
-const CORE: u16 = 4;
-
-/// The two instruction sets that are surveyed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arch {
-    A64,
-    X64,
-}
 
 /// An image, understood.
 pub struct Elf<'a> {
@@ -68,13 +52,13 @@ impl<'a> Elf<'a> {
     ) -> Result<(Self, T), String> {
         let file = parse(bytes)?;
         let arch = arch(&file);
-        let is_linked = file.elf_header().e_type(LittleEndian).0 != RELOCATABLE;
+        let is_linked = file.kind() != ObjectKind::Relocatable;
         let mut codes = code_of(&file, bytes, is_linked)?;
         if codes.is_empty() && is_linked {
             return Err("no code in it (is it separate debugging information?)".to_owned());
         }
         let dynamic = Dynamic::read(&file, bytes);
-        let kind = kind(&file, &dynamic);
+        let kind = dynamic.kind(&file);
         let is_large = bytes.len() >= parts::WORTH_A_THREAD;
         let linked = || {
             let frames = if is_linked { frames(&file, bytes) } else { Vec::new() };
@@ -124,66 +108,6 @@ impl<'a> Elf<'a> {
             Some(name) => self.defined.get(name).copied(),
             None => self.codes.iter().any(|code| code.holds(address)).then_some(address),
         }
-    }
-}
-
-/// The headers, or why they cannot be read.
-pub fn parse(bytes: &[u8]) -> Result<File<'_>, String> {
-    let file = File::parse(bytes).map_err(|error| format!("a broken ELF file: {error}"))?;
-    match file.elf_header().e_type(LittleEndian).0 {
-        CORE => Err("a core dump, not a program".to_owned()),
-        _ => Ok(file),
-    }
-}
-
-/// The instruction set; `input` lets no file of another one through.
-pub fn arch(file: &File<'_>) -> Arch {
-    if file.elf_header().e_machine(LittleEndian).0 == 62 { Arch::X64 } else { Arch::A64 }
-}
-
-/// The program that loads it.
-pub fn interpreter<'a>(file: &File<'a>, bytes: &'a [u8]) -> Option<&'a str> {
-    let mut segments = file.elf_program_headers().iter();
-    let segment = segments.find(|it| it.p_type(LittleEndian).0 == INTERPRETER)?;
-    let text = segment.data(LittleEndian, bytes).ok()?;
-    std::str::from_utf8(Cursor::new(text, 0).c_string()?).ok()
-}
-
-/// The bytes from an address to the end of its segment.
-pub fn bytes_at<'a>(file: &File<'a>, bytes: &'a [u8], address: u64) -> Option<&'a [u8]> {
-    file.elf_program_headers().iter().find_map(|segment| {
-        if segment.p_type(LittleEndian).0 != LOAD {
-            return None;
-        }
-        let inside = address.checked_sub(segment.p_vaddr(LittleEndian))?;
-        let length = segment.p_filesz(LittleEndian);
-        if inside >= length {
-            return None;
-        }
-        let offset = segment.p_offset(LittleEndian);
-        let start = usize::try_from(offset.checked_add(inside)?).ok()?;
-        let end = usize::try_from(offset.checked_add(length)?).ok()?;
-        bytes.get(start..end.min(bytes.len()))
-    })
-}
-
-/// The smallest alignment of a loaded segment.
-pub fn load_align(file: &File<'_>) -> Option<u64> {
-    let loads = file.elf_program_headers().iter();
-    let loads = loads.filter(|segment| segment.p_type(LittleEndian).0 == LOAD);
-    loads.map(|segment| segment.p_align(LittleEndian)).min()
-}
-
-/// Whether it is an executable, a shared library or a relocatable file.
-pub fn kind(file: &File<'_>, dynamic: &Dynamic<'_>) -> &'static str {
-    let mut segments = file.elf_program_headers().iter();
-    let starts = segments.any(|segment| segment.p_type(LittleEndian).0 == INTERPRETER);
-    match file.elf_header().e_type(LittleEndian).0 {
-        RELOCATABLE => "relocatable",
-        // A library may name an interpreter too, as libc does; but it has a name of its own.
-        DYNAMIC if dynamic.is_pie || (starts && dynamic.soname.is_none()) => "executable",
-        DYNAMIC => "shared",
-        _ => "executable",
     }
 }
 

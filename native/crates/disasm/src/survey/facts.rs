@@ -6,23 +6,11 @@ use object::{Object, ObjectSection, SectionKind};
 
 use super::a64;
 use super::bytes::Cursor;
-use super::elf::{Arch, Elf, File, load_align};
-use super::report::{Counts, Facts, Helper, Hints, Sites};
+use super::elf::Elf;
+use super::file::{Arch, File, load_align};
+use super::report::{Facts, Findings};
 
 const PAGE_SIZE: &[u8] = b"Unsupported system page size";
-
-/// What the survey of one architecture finds.
-#[derive(Debug, Default)]
-pub struct Findings {
-    pub counts: Counts,
-    pub unverified: Counts,
-    pub helpers: Vec<Helper>,
-    pub sites: Sites,
-    pub exports: BTreeMap<String, Hints>,
-    pub atomics: &'static str,
-    pub constructor: Option<bool>,
-    pub more: BTreeMap<String, u64>,
-}
 
 /// The facts of an image.
 /// `message` is where jemalloc's is.

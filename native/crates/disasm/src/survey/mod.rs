@@ -14,8 +14,9 @@ mod bytes;
 mod code;
 pub(crate) mod dynamic;
 mod eh_frame;
-pub(crate) mod elf;
+mod elf;
 mod facts;
+pub(crate) mod file;
 mod gopclntab;
 pub(crate) mod input;
 mod parts;
@@ -31,9 +32,9 @@ use std::path::Path;
 
 use object::Object;
 
-use elf::{Arch, Elf};
-use facts::Findings;
-use report::{Coverage, Facts, Found, Image, Refused};
+use elf::Elf;
+use file::Arch;
+use report::{Coverage, Facts, Findings, Found, Image, Refused};
 
 /// Surveys a file, and gives what is found in it to `each`, image by image. Nothing is an error:
 /// what cannot be read or understood is refused with the reason.
@@ -74,7 +75,7 @@ pub fn survey_bytes<E>(
 fn one(bytes: &[u8], with_sites: bool) -> Result<Image, String> {
     // Which words matter, and what stands in data, does not depend on what the tables say.
     let is_large = bytes.len() >= parts::WORTH_A_THREAD;
-    let beside = |file: &elf::File<'_>, arch, codes: &[code::Code<'_>]| {
+    let beside = |file: &file::File<'_>, arch, codes: &[code::Code<'_>]| {
         let events = || match arch {
             Arch::A64 => codes.iter().map(a64::scan).collect(),
             Arch::X64 => Vec::new(),

@@ -5,7 +5,7 @@ use object::elf::{SHT_CREL, SHT_REL, SectionHeader64};
 use object::read::elf::{Rela, SectionHeader};
 use object::{LittleEndian, Object, RelocationFlags, RelocationTarget, SymbolIndex};
 
-use super::elf::File;
+use super::file::File;
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]

@@ -184,6 +184,19 @@ impl Sites {
     }
 }
 
+/// What the survey of one architecture finds.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub counts: Counts,
+    pub unverified: Counts,
+    pub helpers: Vec<Helper>,
+    pub sites: Sites,
+    pub exports: BTreeMap<String, Hints>,
+    pub atomics: &'static str,
+    pub constructor: Option<bool>,
+    pub more: BTreeMap<String, u64>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use object::{LittleEndian, Object, ObjectSection, SymbolIndex};
 
 use super::addresses::Addresses;
 use super::code::Code;
-use super::elf::{Arch, File};
+use super::file::{Arch, File};
 use super::relocations::{self, Relocation};
 use super::symbols::Table;
 

@@ -6,7 +6,7 @@ use object::elf::{FileHeader64, STT_FUNC, STT_GNU_IFUNC};
 use object::read::elf::{SectionHeader, Sym, SymbolTable};
 
 use super::code::{Function, Name, sort};
-use super::elf::{Arch, File};
+use super::file::{Arch, File};
 
 /// A symbol table of a file.
 pub type Table<'a> = SymbolTable<'a, FileHeader64<LittleEndian>>;

@@ -3,7 +3,7 @@
 use object::read::elf::ProgramHeader;
 use object::{LittleEndian, Object, ObjectSection, SectionKind};
 
-use super::elf::File;
+use super::file::File;
 
 /// Entries 1 and 2 of a table by bytes, of which entry 0 is 0; reflected, as both are used.
 const TABLES: [(&str, u32, u32); 2] =

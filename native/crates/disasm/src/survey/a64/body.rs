@@ -4,7 +4,25 @@
 use super::super::code::Code;
 use super::blocks::set_bits;
 use super::insn::{Branch, branch_to, is_return_or_jump, may_branch};
-use super::view::Loop;
+
+/// A loop: the indices of its first instruction and of the branch back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Loop {
+    /// Whether the index is in it.
+    pub fn holds(self, index: usize) -> bool {
+        (self.start..=self.end).contains(&index)
+    }
+
+    /// In instructions.
+    pub fn len(self) -> usize {
+        self.end - self.start + 1
+    }
+}
 
 /// The instructions of a loop, a bit each from its first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

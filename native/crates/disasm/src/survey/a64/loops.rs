@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::parts;
 use super::super::report::{Hints, Kind, Sites};
-use super::body::Body;
+use super::body::{Body, Loop};
 use super::class::Class;
 use super::insn::{self, Branch, bit, branch, branch_to};
 use super::spin::{Beginning, By, beginning, is_retry, looks_at, waits_by};
-use super::view::{HelperNames, Loop, View, is_helper};
+use super::view::{HelperNames, View, is_helper};
 
 /// How far from a delay loop an atomic operation makes it look like a back-off.
 const NEAR: usize = 64;

@@ -20,9 +20,8 @@ mod wanted;
 use std::collections::BTreeMap;
 
 use super::elf::Elf;
-use super::facts::Findings;
 use super::parts;
-use super::report::{Counts, Helper, Kind, Sites};
+use super::report::{Counts, Findings, Helper, Kind, Sites};
 use class::{CLASSES, Class, Event};
 pub use class::{Events, scan};
 use guards::Modes;

@@ -9,10 +9,10 @@
 //! round without trying while what they see forbids it.
 
 use super::super::elf::Elf;
-use super::body::Body;
+use super::body::{Body, Loop};
 use super::class::Class;
 use super::insn::{self, Access, Branch, Registers, bit, branch_to, rd, rm};
-use super::view::{HelperNames, Loop, View, is_helper, may_wait};
+use super::view::{HelperNames, View, is_helper, may_wait};
 
 /// What a loop waits by, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

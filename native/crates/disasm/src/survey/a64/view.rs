@@ -4,30 +4,11 @@ use super::super::addresses::Addresses;
 use super::super::code::Code;
 use super::super::elf::Elf;
 use super::super::report::{Kind, Site, Sites};
-use super::body::Body;
+use super::body::{Body, Loop};
 use super::class::{Event, LOOP_WORDS};
 use super::helpers::HelperBody;
 use super::insn::branch_to;
 use super::text;
-
-/// A loop: the indices of its first instruction and of the branch back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loop {
-    pub start: usize,
-    pub end: usize,
-}
-
-impl Loop {
-    /// Whether the index is in it.
-    pub fn holds(self, index: usize) -> bool {
-        (self.start..=self.end).contains(&index)
-    }
-
-    /// In instructions.
-    pub fn len(self) -> usize {
-        self.end - self.start + 1
-    }
-}
 
 /// Names of helpers, and of what gives the CPU away, by the address of their first instruction or of
 /// a stub; of the whole image.

@@ -12,8 +12,7 @@ use iced_x86::{
 
 use super::super::code::Code;
 use super::super::elf::Elf;
-use super::super::facts::Findings;
-use super::super::report::Kind;
+use super::super::report::{Findings, Kind};
 use super::scan::{Class, Loop, Scan};
 use super::site;
 use super::text::decode;

@@ -8,8 +8,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use super::elf::Elf;
-use super::facts::Findings;
-use super::report::{Hints, Kind, Site};
+use super::report::{Findings, Hints, Kind, Site};
 use scan::{Class, Scan};
 
 /// Surveys an image.
