@@ -5,45 +5,30 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use assay_primitives::locks::ElidedLock;
-use assay_primitives::{Address, AnyLockContext, Arena, Called, LockKind, RawLock, with_lock};
+use assay_primitives::{
+    Address, AnyLockContext, Arena, Called, LockKind, RawLock, named, with_lock,
+};
 
 use crate::{
     CacheError, DataCache, HyperClock, LookUp, Moves, OneLock, Optimistic, PageId, Partitioned,
     Pinned, Shape, Victim,
 };
 
-/// How pages are found in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataCacheKind {
-    /// One hash table and one LRU list under one lock.
-    OneLock,
-    /// Several of them, by page number.
-    Partitioned,
-    /// A table of slots that are pinned by atomic additions, with CLOCK eviction.
-    HyperClock,
-    /// A table of atomic words, read without a shared write; never evicts.
-    Optimistic,
+named! {
+    /// How pages are found in memory.
+    pub enum DataCacheKind {
+        /// One hash table and one LRU list under one lock.
+        OneLock "one-lock",
+        /// Several of them, by page number.
+        Partitioned "partitioned",
+        /// A table of slots that are pinned by atomic additions, with CLOCK eviction.
+        HyperClock "hyper-clock",
+        /// A table of atomic words, read without a shared write; never evicts.
+        Optimistic "optimistic",
+    }
 }
 
 impl DataCacheKind {
-    /// Every kind.
-    pub const ALL: [DataCacheKind; 4] = [
-        DataCacheKind::OneLock,
-        DataCacheKind::Partitioned,
-        DataCacheKind::HyperClock,
-        DataCacheKind::Optimistic,
-    ];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            DataCacheKind::OneLock => "one-lock",
-            DataCacheKind::Partitioned => "partitioned",
-            DataCacheKind::HyperClock => "hyper-clock",
-            DataCacheKind::Optimistic => "optimistic",
-        }
-    }
-
     /// Whether it can hold fewer frames than there are pages.
     pub fn evicts(self) -> bool {
         self != DataCacheKind::Optimistic

@@ -2,31 +2,21 @@
 
 pub use assay_data_cache::DataCacheKind;
 use assay_primitives::locks::Waiting;
-use assay_primitives::{Clock, Hint, LockKind, PageMode};
+use assay_primitives::{Clock, Hint, LockKind, PageMode, named};
 
 use crate::EngineError;
 
-/// Whether critical sections run as hardware transactions that only read their lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Elision {
-    /// Every lock is taken.
-    Off,
-    /// Locks of kind `ttas` are elided; needs a CPU whose transactions commit.
-    On,
+named! {
+    /// Whether critical sections run as hardware transactions that only read their lock.
+    pub enum Elision {
+        /// Every lock is taken.
+        Off "off",
+        /// Locks of kind `ttas` are elided; needs a CPU whose transactions commit.
+        On "on",
+    }
 }
 
 impl Elision {
-    /// Both.
-    pub const ALL: [Elision; 2] = [Elision::Off, Elision::On];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Elision::Off => "off",
-            Elision::On => "on",
-        }
-    }
-
     /// How locks of a kind are waited for with this elision. Refuses to elide any kind but `ttas`,
     /// and a CPU whose transactions do not commit.
     pub fn waiting(

@@ -4,8 +4,8 @@
 //! type here; everything slower is chosen by a pointer or a value inside the parts themselves.
 
 use assay_data_cache::{HyperClock, OneLock, Optimistic, Partitioned};
-use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, WordLock};
-use assay_primitives::{LockKind, RawLock};
+use assay_primitives::locks::ElidedLock;
+use assay_primitives::{LockKind, RawLock, with_lock};
 
 use crate::index::sharded::Sharded;
 use crate::key_value::KeyValue;
@@ -16,16 +16,13 @@ pub fn build(configuration: &Configuration<'_>) -> Result<Box<dyn Engine>, Engin
     configuration.parts.validate()?;
     match configuration.parts.lock {
         LockKind::Ttas if configuration.parts.elision == Elision::On => {
-            with_lock::<ElidedLock>(configuration)
+            build_with::<ElidedLock>(configuration)
         }
-        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => with_lock::<WordLock>(configuration),
-        LockKind::Ticket => with_lock::<TicketLock>(configuration),
-        LockKind::Mcs => with_lock::<McsLock>(configuration),
-        LockKind::Futex => with_lock::<FutexLock>(configuration),
+        kind => with_lock!(kind, L => build_with::<L>(configuration)),
     }
 }
 
-fn with_lock<L: RawLock>(
+fn build_with<L: RawLock>(
     configuration: &Configuration<'_>,
 ) -> Result<Box<dyn Engine>, EngineError> {
     Ok(match configuration.parts.data_cache {

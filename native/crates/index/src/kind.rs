@@ -1,33 +1,22 @@
 //! The registry: which indexes there are, and the one place that names the types.
 
-use assay_primitives::{LockKind, PageMode, PrimitiveError, with_lock};
+use assay_primitives::{LockKind, PageMode, PrimitiveError, named, with_lock};
 
 use crate::{BuiltIndex, HashCached, HashIndex, IndexError, LatchedTree, OptimisticTree};
 
-/// The kinds of index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexKind {
-    /// A B+tree with a latch per node.
-    Latched,
-    /// A B+tree with optimistic lock coupling.
-    Optimistic,
-    /// A latch-free hash table.
-    Hash,
+named! {
+    /// The kinds of index.
+    pub enum IndexKind {
+        /// A B+tree with a latch per node.
+        Latched "latched",
+        /// A B+tree with optimistic lock coupling.
+        Optimistic "optimistic",
+        /// A latch-free hash table.
+        Hash "hash",
+    }
 }
 
 impl IndexKind {
-    /// Every kind.
-    pub const ALL: [IndexKind; 3] = [IndexKind::Latched, IndexKind::Optimistic, IndexKind::Hash];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            IndexKind::Latched => "latched",
-            IndexKind::Optimistic => "optimistic",
-            IndexKind::Hash => "hash",
-        }
-    }
-
     /// Whether it can be scanned.
     pub fn is_ordered(self) -> bool {
         self != IndexKind::Hash

@@ -1,43 +1,27 @@
 //! When a commit is on disk, and what a commit was told about it.
 
-/// How the log makes commits durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LogMode {
-    /// No log at all: nothing is encoded, no file is touched.
-    None,
-    /// Every commit writes and syncs its own record, one after the other.
-    PerCommit,
-    /// One of the waiting commits writes and syncs for all that are there. Records are encoded
-    /// into the shared buffer, under the shared lock.
-    Group,
-    /// As `Group`, but each worker encodes into a buffer of its own and hands the finished record
-    /// over in one piece (SAP ASE calls such a buffer a private log cache).
-    PrivateGroup,
-    /// A commit returns at once; a thread makes durable what is there at a fixed interval.
-    Asynchronous,
+use assay_primitives::named;
+
+named! {
+    /// How the log makes commits durable.
+    #[derive(Hash)]
+    pub enum LogMode {
+        /// No log at all: nothing is encoded, no file is touched.
+        None "none",
+        /// Every commit writes and syncs its own record, one after the other.
+        PerCommit "per-commit",
+        /// One of the waiting commits writes and syncs for all that are there. Records are encoded
+        /// into the shared buffer, under the shared lock.
+        Group "group",
+        /// As `Group`, but each worker encodes into a buffer of its own and hands the finished record
+        /// over in one piece (SAP ASE calls such a buffer a private log cache).
+        PrivateGroup "private-group",
+        /// A commit returns at once; a thread makes durable what is there at a fixed interval.
+        Asynchronous "asynchronous",
+    }
 }
 
 impl LogMode {
-    /// Every mode, least durable work first.
-    pub const ALL: [LogMode; 5] = [
-        LogMode::None,
-        LogMode::Asynchronous,
-        LogMode::PrivateGroup,
-        LogMode::Group,
-        LogMode::PerCommit,
-    ];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            LogMode::None => "none",
-            LogMode::PerCommit => "per-commit",
-            LogMode::Group => "group",
-            LogMode::PrivateGroup => "private-group",
-            LogMode::Asynchronous => "asynchronous",
-        }
-    }
-
     /// Whether a commit that returned is on disk.
     pub fn is_durable(self) -> bool {
         match self {

@@ -1,31 +1,22 @@
 //! Tables: named columns of integers, each in its own width.
 
+use assay_primitives::named;
+
 use crate::error::PlanError;
 
-/// The width of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnType {
-    /// 16 bits with sign.
-    I16,
-    /// 32 bits with sign.
-    I32,
-    /// 64 bits with sign.
-    I64,
+named! {
+    /// The width of a column.
+    pub enum ColumnType {
+        /// 16 bits with sign.
+        I16 "i16",
+        /// 32 bits with sign.
+        I32 "i32",
+        /// 64 bits with sign.
+        I64 "i64",
+    }
 }
 
 impl ColumnType {
-    /// Every type, narrowest first.
-    pub const ALL: [ColumnType; 3] = [ColumnType::I16, ColumnType::I32, ColumnType::I64];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            ColumnType::I16 => "i16",
-            ColumnType::I32 => "i32",
-            ColumnType::I64 => "i64",
-        }
-    }
-
     /// The size of one value.
     pub(crate) fn bytes(self) -> usize {
         match self {

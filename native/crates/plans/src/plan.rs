@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_primitives::Address;
+use assay_primitives::{Address, named};
 
 use crate::data::{Column, ColumnType, Schema, Table};
 use crate::error::PlanError;
@@ -12,40 +12,19 @@ use crate::resolve::Resolved;
 use crate::rewrite::{self, Output, Rewrite};
 use crate::{bytecode, row, vectorised};
 
-/// How a query is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanKind {
-    /// A tree of boxed nodes, walked once per row.
-    Row,
-    /// A register machine, run once per row.
-    Bytecode,
-    /// Primitives over batches of rows, compiled ahead of time.
-    Vectorised,
-    /// One function compiled at run time, one row at a time.
-    CraneliftScalar,
-    /// One function compiled at run time, two rows at a time.
-    CraneliftSimd,
-}
-
-impl PlanKind {
-    /// Every kind, slowest first as a rule.
-    pub const ALL: [PlanKind; 5] = [
-        PlanKind::Row,
-        PlanKind::Bytecode,
-        PlanKind::Vectorised,
-        PlanKind::CraneliftScalar,
-        PlanKind::CraneliftSimd,
-    ];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            PlanKind::Row => "row",
-            PlanKind::Bytecode => "bytecode",
-            PlanKind::Vectorised => "vectorised",
-            PlanKind::CraneliftScalar => "cranelift-scalar",
-            PlanKind::CraneliftSimd => "cranelift-simd",
-        }
+named! {
+    /// How a query is run.
+    pub enum PlanKind {
+        /// A tree of boxed nodes, walked once per row.
+        Row "row",
+        /// A register machine, run once per row.
+        Bytecode "bytecode",
+        /// Primitives over batches of rows, compiled ahead of time.
+        Vectorised "vectorised",
+        /// One function compiled at run time, one row at a time.
+        CraneliftScalar "cranelift-scalar",
+        /// One function compiled at run time, two rows at a time.
+        CraneliftSimd "cranelift-simd",
     }
 }
 

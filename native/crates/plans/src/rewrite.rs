@@ -5,28 +5,18 @@
 //! Constants are taken out of the top of an argument only, through + and -; COUNT, MIN and MAX stay
 //! as they are.
 
+use assay_primitives::named;
+
 use crate::query::{Function, Operator};
 use crate::resolve::{Node, Resolved};
 
-/// Whether sums are factored before the plan is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rewrite {
-    /// Every expression is evaluated as written.
-    Off,
-    /// Constants are taken out of sums, and equal sums are computed once.
-    On,
-}
-
-impl Rewrite {
-    /// Both choices.
-    pub const ALL: [Rewrite; 2] = [Rewrite::Off, Rewrite::On];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rewrite::Off => "off",
-            Rewrite::On => "on",
-        }
+named! {
+    /// Whether sums are factored before the plan is made.
+    pub enum Rewrite {
+        /// Every expression is evaluated as written.
+        Off "off",
+        /// Constants are taken out of sums, and equal sums are computed once.
+        On "on",
     }
 }
 

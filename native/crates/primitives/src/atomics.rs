@@ -11,7 +11,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arch::current::atomics as current;
-use crate::named::named;
+use crate::named;
 use crate::{Address, Called, PrimitiveError};
 
 named! {

@@ -5,7 +5,7 @@
 //! `assay_call_WAY`; the values form a chain, so that calls cannot overlap.
 
 use crate::arch::current::calls::call_directly;
-use crate::named::named;
+use crate::named;
 
 named! {
     /// How the callee is reached.

@@ -6,7 +6,7 @@
 use zstd::bulk::{Compressor, Decompressor};
 
 use crate::PrimitiveError;
-use crate::named::named;
+use crate::named;
 
 named! {
     /// The format.

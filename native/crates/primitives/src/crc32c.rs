@@ -6,27 +6,28 @@
 
 use crate::arch::all::crc32c::{Support, portable};
 use crate::arch::current::crc32c as hardware;
-use crate::{Address, Called, PrimitiveError};
+use crate::{Address, Called, PrimitiveError, named};
 
-/// How CRC32C is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crc32cLevel {
-    /// One table look-up per byte.
-    Bytewise,
-    /// Eight table look-ups per eight bytes.
-    Slicing8,
-    /// The CPU's CRC32C instruction, one stream.
-    Hardware,
-    /// Three interleaved streams of the CPU's CRC32C instruction.
-    Hardware3way,
-    /// Folding 4 x 128 bits by x86-64's PCLMULQDQ.
-    Pclmul,
-    /// Folding 4 x 128 bits by aarch64's PMULL.
-    Pmull,
-    /// Folding 4 x 512 bits by AVX-512 VPCLMULQDQ.
-    Vpclmul,
-    /// Folding by AVX-512 VPCLMULQDQ and three streams of the CRC32C instruction at once.
-    Fusion,
+named! {
+    /// How CRC32C is computed.
+    pub enum Crc32cLevel {
+        /// One table look-up per byte.
+        Bytewise "bytewise",
+        /// Eight table look-ups per eight bytes.
+        Slicing8 "slicing8",
+        /// The CPU's CRC32C instruction, one stream.
+        Hardware "hardware",
+        /// Three interleaved streams of the CPU's CRC32C instruction.
+        Hardware3way "hardware-3way",
+        /// Folding 4 x 128 bits by x86-64's PCLMULQDQ.
+        Pclmul "pclmul",
+        /// Folding 4 x 128 bits by aarch64's PMULL.
+        Pmull "pmull",
+        /// Folding 4 x 512 bits by AVX-512 VPCLMULQDQ.
+        Vpclmul "vpclmul",
+        /// Folding by AVX-512 VPCLMULQDQ and three streams of the CRC32C instruction at once.
+        Fusion "fusion",
+    }
 }
 
 /// Takes readable bytes and the inverted CRC so far, and returns the inverted CRC.
@@ -52,33 +53,6 @@ pub enum Crc32cChoice {
 }
 
 impl Crc32cLevel {
-    /// Every level, about from the slowest to the fastest.
-    pub const ALL: [Crc32cLevel; 8] = [
-        Crc32cLevel::Bytewise,
-        Crc32cLevel::Slicing8,
-        Crc32cLevel::Hardware,
-        Crc32cLevel::Hardware3way,
-        Crc32cLevel::Pclmul,
-        Crc32cLevel::Pmull,
-        Crc32cLevel::Vpclmul,
-        Crc32cLevel::Fusion,
-    ];
-
-    /// The name used in requests and results. The symbol is `assay_crc32c_` and the name with
-    /// underscores.
-    pub fn name(self) -> &'static str {
-        match self {
-            Crc32cLevel::Bytewise => "bytewise",
-            Crc32cLevel::Slicing8 => "slicing8",
-            Crc32cLevel::Hardware => "hardware",
-            Crc32cLevel::Hardware3way => "hardware-3way",
-            Crc32cLevel::Pclmul => "pclmul",
-            Crc32cLevel::Pmull => "pmull",
-            Crc32cLevel::Vpclmul => "vpclmul",
-            Crc32cLevel::Fusion => "fusion",
-        }
-    }
-
     /// The fastest level of this CPU for buffers of `length` bytes.
     pub fn best(length: usize) -> Self {
         let fits = |(least, level): &(usize, Crc32cLevel)| {

@@ -8,7 +8,7 @@
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 
-use crate::named::named;
+use crate::named;
 
 named! {
     /// What is computed over a buffer, and by which crate.

@@ -11,60 +11,33 @@ use std::sync::OnceLock;
 
 use crate::arch::all::hint::Repeat;
 use crate::arch::current::hint as current;
-use crate::{Clock, PrimitiveError};
+use crate::{Clock, PrimitiveError, named};
 
-/// What a waiting thread executes between two looks at the lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hint {
-    /// Nothing at all.
-    None,
-    /// A plain `nop`.
-    Nop,
-    /// x86 `pause`.
-    Pause,
-    /// x86 `pause`, twice in a row.
-    DoublePause,
-    /// Arm `yield`.
-    Yield,
-    /// Arm `isb sy`.
-    Isb,
-    /// Arm `sb`, of Armv8.5.
-    Sb,
-    /// Arm `wfe`, ended by the kernel's event stream.
-    Wfe,
-    /// Arm `wfet`, of Armv8.7, for about a microsecond.
-    Wfet,
+named! {
+    /// What a waiting thread executes between two looks at the lock.
+    pub enum Hint {
+        /// Nothing at all.
+        None "none",
+        /// A plain `nop`.
+        Nop "nop",
+        /// x86 `pause`.
+        Pause "pause",
+        /// x86 `pause`, twice in a row.
+        DoublePause "double-pause",
+        /// Arm `yield`.
+        Yield "yield",
+        /// Arm `isb sy`.
+        Isb "isb",
+        /// Arm `sb`, of Armv8.5.
+        Sb "sb",
+        /// Arm `wfe`, ended by the kernel's event stream.
+        Wfe "wfe",
+        /// Arm `wfet`, of Armv8.7, for about a microsecond.
+        Wfet "wfet",
+    }
 }
 
 impl Hint {
-    /// Every hint of every architecture.
-    pub const ALL: [Hint; 9] = [
-        Hint::None,
-        Hint::Nop,
-        Hint::Pause,
-        Hint::DoublePause,
-        Hint::Yield,
-        Hint::Isb,
-        Hint::Sb,
-        Hint::Wfe,
-        Hint::Wfet,
-    ];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Hint::None => "none",
-            Hint::Nop => "nop",
-            Hint::Pause => "pause",
-            Hint::DoublePause => "double-pause",
-            Hint::Yield => "yield",
-            Hint::Isb => "isb",
-            Hint::Sb => "sb",
-            Hint::Wfe => "wfe",
-            Hint::Wfet => "wfet",
-        }
-    }
-
     /// The hints that this very CPU and kernel have.
     pub fn available() -> &'static [Hint] {
         static HERE: OnceLock<Vec<Hint>> = OnceLock::new();

@@ -1,6 +1,7 @@
 //! Closed enums whose values are named in requests and results.
 
 /// Defines an enum with `ALL` and `name`: `Variant "name"`, each with its documentation.
+#[macro_export]
 macro_rules! named {
     (
         $(#[$attribute:meta])*
@@ -21,5 +22,3 @@ macro_rules! named {
         }
     };
 }
-
-pub(crate) use named;

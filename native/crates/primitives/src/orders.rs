@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::named::named;
+use crate::named;
 
 named! {
     /// The order that an access asks for.

@@ -23,7 +23,7 @@ pub mod touch;
 use pool::Pool;
 
 use crate::PrimitiveError;
-use crate::named::named;
+use crate::named;
 use crate::smaps::{self, Mapped};
 
 named! {

@@ -8,7 +8,7 @@
 
 use crate::arch::all::simd as portable;
 use crate::arch::current::simd as current;
-use crate::named::named;
+use crate::named;
 use crate::support::Support;
 use crate::{Address, Called, PrimitiveError};
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::PrimitiveError;
 use crate::arch::current::timers as current;
 use crate::clock::kernel_ns;
-use crate::named::named;
+use crate::named;
 use crate::support::Support;
 
 named! {

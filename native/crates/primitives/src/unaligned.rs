@@ -2,7 +2,7 @@
 
 use crate::Arena;
 use crate::arch::all::launder::launder;
-use crate::named::named;
+use crate::named;
 
 named! {
     /// Where a load of eight bytes lies.

@@ -11,6 +11,7 @@
 
 use assay_index::IndexKind;
 use assay_log::LogMode;
+use assay_primitives::named;
 use assay_transactions::CcKind;
 
 use crate::EngineError;
@@ -70,25 +71,13 @@ impl CcChoice {
     }
 }
 
-/// Where the rows of data tables are. System tables are in pages always.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Store {
-    /// In pages, found through a data cache.
-    Pages,
-    /// In memory, found by address.
-    Memory,
-}
-
-impl Store {
-    /// Every choice.
-    pub const ALL: [Store; 2] = [Store::Pages, Store::Memory];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Store::Pages => "pages",
-            Store::Memory => "memory",
-        }
+named! {
+    /// Where the rows of data tables are. System tables are in pages always.
+    pub enum Store {
+        /// In pages, found through a data cache.
+        Pages "pages",
+        /// In memory, found by address.
+        Memory "memory",
     }
 }
 

@@ -40,46 +40,23 @@ pub use word::WordLock;
 use core::any::TypeId;
 
 use crate::arch::current::{htm as current_htm, slow as current};
-use crate::{Address, Called, Clock, Hint, PrimitiveError, htm};
+use crate::{Address, Called, Clock, Hint, PrimitiveError, htm, named};
 
-/// How a lock waits and hands over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LockKind {
-    /// Test-and-set: an atomic swap at every probe.
-    Tas,
-    /// Test and test-and-set: plain loads until the lock looks free.
-    Ttas,
-    /// Doubling pauses between probes, then `sched_yield`: the shape of nginx's rwlock.
-    Backoff,
-    /// First come, first served, by numbers.
-    Ticket,
-    /// First come, first served, each waiter on its own cache line.
-    Mcs,
-    /// Spins for a while, then sleeps in the kernel.
-    Futex,
-}
-
-impl LockKind {
-    /// Every kind.
-    pub const ALL: [LockKind; 6] = [
-        LockKind::Tas,
-        LockKind::Ttas,
-        LockKind::Backoff,
-        LockKind::Ticket,
-        LockKind::Mcs,
-        LockKind::Futex,
-    ];
-
-    /// The name used in requests and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            LockKind::Tas => "tas",
-            LockKind::Ttas => "ttas",
-            LockKind::Backoff => "backoff",
-            LockKind::Ticket => "ticket",
-            LockKind::Mcs => "mcs",
-            LockKind::Futex => "futex",
-        }
+named! {
+    /// How a lock waits and hands over.
+    pub enum LockKind {
+        /// Test-and-set: an atomic swap at every probe.
+        Tas "tas",
+        /// Test and test-and-set: plain loads until the lock looks free.
+        Ttas "ttas",
+        /// Doubling pauses between probes, then `sched_yield`: the shape of nginx's rwlock.
+        Backoff "backoff",
+        /// First come, first served, by numbers.
+        Ticket "ticket",
+        /// First come, first served, each waiter on its own cache line.
+        Mcs "mcs",
+        /// Spins for a while, then sleeps in the kernel.
+        Futex "futex",
     }
 }
 

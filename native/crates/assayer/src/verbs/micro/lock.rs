@@ -9,9 +9,9 @@ use core::cell::UnsafeCell;
 use core::hint::black_box;
 
 use assay_engine::Elision;
-use assay_primitives::locks::{ElidedLock, FutexLock, McsLock, TicketLock, Waiting, WordLock};
+use assay_primitives::locks::{ElidedLock, Waiting};
 use assay_primitives::smaps::Mapped;
-use assay_primitives::{Address, Arena, LockContext, LockKind, LockTable, RawLock};
+use assay_primitives::{Address, Arena, LockContext, LockKind, LockTable, RawLock, with_lock};
 use serde_json::{Value, json};
 
 use super::frame::{self, Kind, Share};
@@ -42,12 +42,7 @@ pub fn run(
         LockKind::Ttas if request.parts.elision == Elision::On => {
             run_with::<ElidedLock>(request, workload, output)
         }
-        LockKind::Tas | LockKind::Ttas | LockKind::Backoff => {
-            run_with::<WordLock>(request, workload, output)
-        }
-        LockKind::Ticket => run_with::<TicketLock>(request, workload, output),
-        LockKind::Mcs => run_with::<McsLock>(request, workload, output),
-        LockKind::Futex => run_with::<FutexLock>(request, workload, output),
+        kind => with_lock!(kind, L => run_with::<L>(request, workload, output)),
     }
 }
 
