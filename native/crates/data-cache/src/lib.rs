@@ -35,7 +35,6 @@ pub mod partitioned;
 mod pinned;
 pub mod pool;
 pub mod rows;
-pub mod sync;
 
 use core::ptr::NonNull;
 

@@ -18,10 +18,10 @@ use core::ptr::NonNull;
 
 use assay_primitives::{Arena, LockContext, RawLock};
 
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::{
     CacheError, DataCache, LookUp, Moves, PageId, Pinned, Shape, Victim, check_shape, spread,
 };
+use assay_primitives::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// The cache whose readers write nothing.
 pub struct Optimistic<L> {

@@ -20,8 +20,8 @@ use std::sync::Mutex;
 use assay_primitives::locks::ElisionCounts;
 use assay_primitives::{Address, Arena, Called, Contention, LockContext, RawLock};
 
-use crate::sync::{AtomicU8, AtomicU64, Ordering, give_way};
 use crate::{Backing, CacheError, DataCache, LookUp, Moves, PageId, Pinned, Shape, Victim};
+use assay_primitives::sync::{AtomicU8, AtomicU64, Ordering, yield_now};
 
 /// Frames start on a page of the CPU.
 const FRAME_ALIGNMENT: usize = 4096;
@@ -272,7 +272,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
             if state == UNKNOWN {
                 return Err(CacheError::Unknown { page });
             }
-            give_way();
+            yield_now();
             if let Some(pinned) = look_up(caller) {
                 return Ok(pinned);
             }
@@ -317,7 +317,7 @@ impl<L: RawLock, D: DataCache<L>> Pool<L, D> {
             if let Some(SpareFrame(frame)) = self.lock_spare().pop() {
                 return Ok(frame);
             }
-            give_way();
+            yield_now();
         }
         Err(CacheError::AllPinned { frames: self.frame_count, page })
     }

@@ -27,8 +27,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use assay_primitives::locks::Waiting;
 use assay_primitives::{AnyLockContext, Arena};
 
-use crate::sync::{AtomicU64, Ordering};
 use crate::{CacheError, CacheLock, DataCacheKind, PageCache, PageId, Pinned, Shape};
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 /// Bytes of a page.
 pub const ROW_PAGE_BYTES: usize = 16 << 10;

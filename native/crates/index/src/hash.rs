@@ -30,10 +30,10 @@ use assay_primitives::{PageMode, PrimitiveError};
 
 use crate::caller::Restart;
 use crate::slots::Slots;
-use crate::sync::{AtomicU64, Ordering};
 use crate::{
     Caller, Find, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit,
 };
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 const NO_KEY: u64 = u64::MAX;
 /// Slots that share a version: 1 KiB, as a tree's node.

@@ -61,8 +61,8 @@ use core::ops::RangeInclusive;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Address, Called, PrimitiveError};
 
-use crate::sync::{AtomicU64, Ordering, fence};
 use crate::{Caller, Find, Index, IndexError, NodeSet, NodeVersion, Visit};
+use assay_primitives::sync::{AtomicU64, Ordering, fence};
 
 /// Marks an empty entry. This one key is never kept here; the tree answers for it.
 const NO_KEY: u64 = u64::MAX;

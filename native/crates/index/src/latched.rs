@@ -20,10 +20,10 @@ use assay_primitives::{LockContext, RawLock};
 use crate::arena::{NodeCounts, Nodes, ROOT};
 use crate::node::{self, Body};
 use crate::scan::{self, Leaves, SeenLeaf};
-use crate::sync::{AtomicU64, Ordering};
 use crate::{
     Caller, Find, Index, IndexError, NO_REFERENCE, NodeChange, NodeSet, NodeVersion, Visit,
 };
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 mod merge;
 

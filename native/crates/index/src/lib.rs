@@ -37,7 +37,6 @@ pub mod optimistic;
 mod prefetch;
 mod scan;
 mod slots;
-pub mod sync;
 pub mod version;
 
 use core::ops::RangeInclusive;

@@ -18,7 +18,7 @@
 //! Neighbours are merged under the same parent only. A node that was merged away is dead until its
 //! number is used again; its version goes on counting.
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use assay_primitives::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Entries in a node.
 #[cfg(not(feature = "loom"))]

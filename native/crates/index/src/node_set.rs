@@ -1,7 +1,7 @@
 //! Node sets: what a transaction must find unchanged so that it met no phantom.
 
 use crate::Index;
-use crate::sync::{Ordering, fence};
+use assay_primitives::sync::{Ordering, fence};
 
 /// A node of an index and its version at some moment. Means something to that index only; any
 /// other refuses it or takes it for a node of its own, without harm to memory.

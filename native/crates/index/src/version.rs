@@ -16,7 +16,7 @@
 //! `tests/loom.rs` shows loom rejecting it.
 
 use crate::caller::{Attempt, Restart};
-use crate::sync::{AtomicU64, Ordering, fence};
+use assay_primitives::sync::{AtomicU64, Ordering, fence};
 
 const LOCKED: u64 = 1;
 const STEP: u64 = 2;

@@ -26,9 +26,9 @@ use assay_primitives::{Clock, Contention, Crc32c};
 use crate::format::{HEADER_BYTES, push_write, seal};
 use crate::record::Change;
 use crate::storage::Storage;
-use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::writer::Staging;
 use crate::{LogCounts, LogError, Lsn};
+use assay_primitives::sync::{Condvar, Mutex, MutexGuard};
 
 /// Where the next record goes: what a fresh log starts with and recovery finds.
 #[derive(Clone, Copy, Debug)]

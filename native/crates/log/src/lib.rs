@@ -61,7 +61,6 @@ mod mode;
 mod record;
 mod recover;
 mod storage;
-mod sync;
 mod writer;
 
 pub use counts::{LogCounts, WriterCounts};

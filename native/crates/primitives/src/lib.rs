@@ -30,6 +30,7 @@ pub mod pages;
 pub mod simd;
 pub mod smaps;
 pub mod support;
+pub mod sync;
 pub mod timers;
 pub mod unaligned;
 

@@ -13,9 +13,9 @@ use crate::epochs::Epochs;
 use crate::history::Ghosts;
 use crate::limbo::Limbo;
 use crate::rows::Rows;
-use crate::sync::{AtomicU64, Ordering};
 use crate::tid::WORKERS_MAX;
 use crate::waits::Pauses;
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 /// One table.
 pub struct Table {

@@ -12,10 +12,10 @@ use crate::history::Recorder;
 use crate::limbo::{Limbo, Retired};
 use crate::row::Row;
 use crate::rows::RowAccess;
-use crate::sync::{Ordering, fence};
 use crate::tid;
 use crate::waits::Waits;
 use crate::write_set::{Change, Entry, WriteSet};
+use assay_primitives::sync::{Ordering, fence};
 
 /// A row that was read, and the header it had.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@
 //! Sources: McKenney and Slingwine, "Read-Copy Update" (PDCS 1998); Hart et al., "Performance of
 //! Memory Reclamation for Lockless Synchronization" (JPDC 67, 2007) for the name and the costs.
 
-use crate::sync::{AtomicU64, Ordering, fence};
+use assay_primitives::sync::{AtomicU64, Ordering, fence};
 
 /// What a worker announces while it runs no transaction and says so.
 const RESTING: u64 = u64::MAX;

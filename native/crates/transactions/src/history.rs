@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_workload::tables::TableId;
 
-use crate::sync::{AtomicU64, Ordering};
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 /// Which version of a key a transaction saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

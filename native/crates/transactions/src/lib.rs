@@ -88,7 +88,6 @@ mod replay;
 pub mod row;
 mod rows;
 mod scans;
-pub mod sync;
 pub mod tid;
 mod transaction;
 mod waits;

@@ -8,9 +8,9 @@ use crate::cc::Protocol;
 use crate::error::{Full, RowStoreError, TransactionError};
 use crate::row::Row;
 use crate::rows::RowAccess;
-use crate::sync::Ordering;
 use crate::tid::LOADED;
 use crate::write_set::words_of;
+use assay_primitives::sync::Ordering;
 
 /// One thread's door for loading. No transaction may run meanwhile.
 pub struct Loader<'d, C: Protocol> {

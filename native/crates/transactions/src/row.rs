@@ -12,7 +12,7 @@
 
 use core::ptr::NonNull;
 
-use crate::sync::{AtomicU64, Ordering};
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 /// Where a row lies. Copying it copies the pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

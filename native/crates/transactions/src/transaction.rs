@@ -312,7 +312,7 @@ impl<C: Protocol> Transaction<'_, C> {
     fn make_room(&mut self, table: usize, key: u64) -> Result<usize, Abort> {
         let (reference, row) = self.core.allocate(table)?;
         let before = self.shared.prepare(&self.local, row);
-        row.key().store(key, crate::sync::Ordering::Relaxed);
+        row.key().store(key, assay_primitives::sync::Ordering::Relaxed);
         let fresh = Place { table, key, reference, row };
         let id = TableId(table as u8);
         let mut round = 0;

@@ -9,8 +9,8 @@ use crate::counts::{AbortCounts, WorkerCounts};
 use crate::error::{Abort, Cause, Failure, RowStoreError};
 use crate::history::{Committed, Recorder};
 use crate::rows::StoredRows;
-use crate::sync::{AtomicU64, Ordering};
 use crate::transaction::Transaction;
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 /// Runs transactions on one thread. It may move between threads, between transactions.
 ///

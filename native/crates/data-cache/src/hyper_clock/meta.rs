@@ -31,7 +31,7 @@
 //! does not know that nothing comes between the two halves of an addition and would order them
 //! after the store; a swap costs nothing next to a miss.)
 
-use crate::sync::{AtomicU64, Ordering};
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 const COUNT_BITS: u32 = 30;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;

@@ -10,8 +10,8 @@
 use core::ptr::NonNull;
 
 use super::meta::{COUNTDOWN_MAX, Meta};
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, give_way};
 use crate::{Moves, PageId, Pinned, Victim, spread};
+use assay_primitives::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, yield_now};
 
 /// Slots that one step of the hand passes: fewer additions to the shared hand.
 const HAND_STEP: u64 = 4;
@@ -116,7 +116,7 @@ impl Table {
             }
             // There is an empty slot, but it kept moving away from this probe.
             self.forget_displacements(home, step, self.slots.len());
-            give_way();
+            yield_now();
         }
     }
 

@@ -4,10 +4,7 @@
 //! Loom's atomics are larger than a word: with the feature `loom` a lock is not eight bytes and cannot
 //! lie in a `LockTable`.
 
-#[cfg(feature = "loom")]
-pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-#[cfg(not(feature = "loom"))]
-pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+pub use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::all::hint::Relax;
 

@@ -16,7 +16,7 @@
 //!
 //! There is no queue: a stream of readers can keep an older writer waiting.
 
-use crate::sync::{AtomicU64, Ordering};
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 const EXCLUSIVE: u64 = 1;
 const READER: u64 = 1 << 1;

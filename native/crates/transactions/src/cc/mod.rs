@@ -81,7 +81,7 @@ pub trait Protocol: Sized + Send + Sync + 'static {
     fn raise_tid(&self, _tid: u64) {}
 
     /// What new snapshots begin from, if there are snapshots.
-    fn visible(&self) -> Option<&crate::sync::AtomicU64> {
+    fn visible(&self) -> Option<&assay_primitives::sync::AtomicU64> {
         None
     }
 

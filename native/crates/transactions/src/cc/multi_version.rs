@@ -39,9 +39,9 @@ use crate::core::{Core, Place, Read};
 use crate::error::{Abort, Cause, Full};
 use crate::kind::CcKind;
 use crate::row::Row;
-use crate::sync::{AtomicU64, Ordering};
 use crate::tid::{self, ABSENT, COMMITTING, DEAD, LOCKED};
 use crate::write_set::{Change, Entry};
+use assay_primitives::sync::{AtomicU64, Ordering};
 
 /// On lines of their own: both are written by every commit.
 #[repr(align(128))]

@@ -26,9 +26,9 @@ use crate::core::{Core, Place, Read};
 use crate::error::{Abort, Cause};
 use crate::kind::CcKind;
 use crate::row::Row;
-use crate::sync::{Ordering, fence};
 use crate::tid::{self, ABSENT, DEAD, LOCKED};
 use crate::write_set::{Change, Entry};
+use assay_primitives::sync::{Ordering, fence};
 
 /// The kind "optimistic".
 pub struct Optimistic {

@@ -7,8 +7,8 @@
 //! load, or a lock by CAS(Release) without the fence, is wrong on weakly ordered CPUs:
 //! `tests/loom.rs` shows loom rejecting both.
 
-use crate::sync::{AtomicU64, Ordering, fence};
 use crate::tid::{ABSENT, DEAD, LOCKED};
+use assay_primitives::sync::{AtomicU64, Ordering, fence};
 
 /// A writer has the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,9 +23,9 @@ use crate::core::{Core, Place};
 use crate::error::{Abort, Cause};
 use crate::kind::CcKind;
 use crate::row::Row;
-use crate::sync::Ordering;
 use crate::tid::{self, DEAD};
 use crate::write_set::Change;
+use assay_primitives::sync::Ordering;
 
 /// What a transaction does at a lock that is taken.
 pub trait Policy: Send + Sync + 'static {

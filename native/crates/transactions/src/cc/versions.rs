@@ -14,8 +14,8 @@ use core::ptr::NonNull;
 use crate::cc::seqlock;
 use crate::row::Row;
 use crate::rows::pointer;
-use crate::sync::Ordering;
 use crate::tid::{self, ABSENT, COMMITTING, DEAD, INSTALLING, LOCKED};
+use assay_primitives::sync::Ordering;
 
 /// What a snapshot shows of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub use memory::{Allocator, MemoryRows};
 
 use crate::error::RowStoreError;
 use crate::row::Row;
-use crate::sync::AtomicU64;
+use assay_primitives::sync::AtomicU64;
 
 /// A place for rows that is not simply memory, such as slotted pages behind a data cache.
 ///
