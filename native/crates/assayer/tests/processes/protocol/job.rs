@@ -1,4 +1,33 @@
 //! Commands that are run to their end: what is told of them, and what becomes of what they leave.
+#![allow(dead_code)] // Fields are declared to be checked, not read.
+
+use serde::Deserialize;
+
+use super::types::CpuShare;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobExecution {
+    wall_ns: u64,
+    user_us: u64,
+    system_us: u64,
+    max_rss_bytes: u64,
+    code: Option<i32>,
+    signal: Option<i32>,
+    output: Option<String>,
+    output_bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobResult {
+    complete: bool,
+    window_s: f64,
+    executions: Vec<JobExecution>,
+    empty: Vec<JobExecution>,
+    histogram: String,
+    cpus: Vec<CpuShare>,
+}
 
 /// What an emulator does not show: `scripts/test-aarch64` skips it.
 mod unemulated {

@@ -14,6 +14,7 @@ mod types;
 use std::path::PathBuf;
 
 use images::*;
+use job::JobResult;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use types::*;

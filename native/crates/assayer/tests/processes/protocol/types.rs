@@ -597,27 +597,3 @@ pub struct Profiled {
     functions: Vec<ProfiledFunction>,
     stacks: Vec<ProfiledStack>,
 }
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JobExecution {
-    wall_ns: u64,
-    user_us: u64,
-    system_us: u64,
-    max_rss_bytes: u64,
-    code: Option<i32>,
-    signal: Option<i32>,
-    output: Option<String>,
-    output_bytes: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JobResult {
-    complete: bool,
-    window_s: f64,
-    executions: Vec<JobExecution>,
-    empty: Vec<JobExecution>,
-    histogram: String,
-    cpus: Vec<CpuShare>,
-}
