@@ -31,6 +31,7 @@ FILES = (
     "readiness/test_real_",
     "targets/",
     "test_compare_benchmark.py",
+    "test_demo_benchmark.py",
     "test_fault_at.py",
     "test_kill.py",
     "test_least_rights.py",
