@@ -94,8 +94,9 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
             return Err(self.full());
         }
         let pinned = self.pool.create(id, caller)?;
-        // SAFETY: the frame is a whole page, which stays in it as long as it is pinned.
-        unsafe { Page::new(pinned.frame()) }.format(id);
+        // SAFETY: the frame is a whole page, which stays in it as long as it is pinned; its number was
+        // given to nobody else.
+        unsafe { Page::new(pinned.frame()).format(id) };
         Ok((id, pinned))
     }
 
@@ -118,8 +119,8 @@ impl<L: RawLock, I: Index<L>, D: DataCache<L>> KeyValue<L, I, D> {
     /// cannot be read.
     fn copy_row(&self, entry: Entry, caller: &mut PoolCaller<L>, copy: &mut [u8]) -> bool {
         let Ok(pinned) = self.pool.pin(entry.row.page(), caller) else { return false };
-        // SAFETY: the data cache holds whole pages only, no session runs, and the buffer has the
-        // size of a row.
+        // SAFETY: the data cache holds whole pages only, rows in the index were opened, no session
+        // runs, and the buffer has the size of a row.
         unsafe {
             Page::new(pinned.frame()).row::<L>(entry.row.slot()).copy_to(copy);
             self.pool.unpin(pinned, caller);

@@ -115,25 +115,36 @@ impl Page {
         Self(base)
     }
 
-    /// Writes the header of an empty page. Nobody else may know the page yet.
-    pub fn format(self, id: PageId) {
+    /// Writes the header of an empty page.
+    ///
+    /// # Safety
+    /// Nobody else knows the page yet.
+    pub unsafe fn format(self, id: PageId) {
         // SAFETY: the header lies inside the page (`new`), which nobody else uses yet.
         unsafe { self.0.cast::<PageId>().write(id) };
     }
 
-    /// Makes room for a row. Only the session that has the page open calls this, with each slot
-    /// once, below `rows_per_page`.
-    pub fn open_slot<L: RawLock>(self, slot: u16, layout: &Layout) -> Row<L> {
+    /// Makes room for a row.
+    ///
+    /// # Safety
+    /// As for [`Page::row`]. Only the session that has the page open calls this, with each slot once,
+    /// below `rows_per_page`.
+    pub unsafe fn open_slot<'p, L: RawLock>(self, slot: u16, layout: &Layout) -> Row<'p, L> {
         let offset = layout.rows_offset + usize::from(slot) * layout.row_bytes;
         // SAFETY: the directory entry lies inside the page, and no reader looks at it before the
-        // row's id is published.
-        unsafe { self.directory_entry(slot).write((offset / 8) as u16) };
-        self.row(slot)
+        // row's id is published; then the slot is open.
+        unsafe {
+            self.directory_entry(slot).write((offset / 8) as u16);
+            self.row(slot)
+        }
     }
 
-    /// The row in a slot that was opened before.
+    /// The row in a slot.
+    ///
+    /// # Safety
+    /// The slot was opened before, with this kind of lock; the page stays where it is for `'p`.
     #[inline(always)]
-    pub fn row<L: RawLock>(self, slot: u16) -> Row<L> {
+    pub unsafe fn row<'p, L: RawLock>(self, slot: u16) -> Row<'p, L> {
         // SAFETY: the slot was opened, so its entry holds an offset (in units of eight bytes)
         // inside the page, and nobody writes the entry any more.
         let base = unsafe {
@@ -151,31 +162,39 @@ impl Page {
 }
 
 /// A row in memory. The methods that touch its content say who must hold its lock.
-pub struct Row<L> {
+pub struct Row<'p, L> {
     base: NonNull<u8>,
-    lock: PhantomData<L>,
+    lock: PhantomData<&'p L>,
 }
 
 // By hand, because a derive would ask the same of the lock.
-impl<L> Clone for Row<L> {
+impl<L> Clone for Row<'_, L> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L> Copy for Row<L> {}
+impl<L> Copy for Row<'_, L> {}
 
-impl<'a, L: RawLock> Row<L> {
+impl<'p, L: RawLock> Row<'p, L> {
     /// The row's lock.
     #[inline(always)]
-    pub fn lock(self) -> &'a L {
-        // SAFETY: a row starts with a lock word, zero (free) since the arena was mapped, and pages
-        // live as long as the engine.
+    pub fn lock(self) -> &'p L {
+        // SAFETY: a row starts with a lock word, zero (free) since the arena was mapped, and the page
+        // stays where it is for `'p`.
         unsafe { self.base.cast::<L>().as_ref() }
     }
 
-    /// Writes a whole record. Only before the row is published.
-    pub fn fill<'v>(self, key: u64, values: impl Iterator<Item = &'v [u8]>, layout: &Layout) {
+    /// Writes a whole record.
+    ///
+    /// # Safety
+    /// The row is not published yet; each value has `Layout::field_bytes` bytes.
+    pub unsafe fn fill<'v>(
+        self,
+        key: u64,
+        values: impl Iterator<Item = &'v [u8]>,
+        layout: &Layout,
+    ) {
         // SAFETY: all offsets lie inside the row, which nobody else knows yet.
         unsafe {
             self.base.add(KEY_OFFSET).cast::<u64>().write(key);

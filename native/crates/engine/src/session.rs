@@ -46,12 +46,14 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
         }
     }
 
-    /// Pins the page of a row, through the data cache.
+    /// Pins the page of a row that the index knows, through the data cache. The row is used no more
+    /// when the page is unpinned.
     #[inline(always)]
-    fn pin(&mut self, id: RowId) -> Result<(Pinned, Row<L>), EngineError> {
+    fn pin(&mut self, id: RowId) -> Result<(Pinned, Row<'a, L>), EngineError> {
         let pinned = self.store.pool.pin(id.page(), &mut self.cache)?;
-        // SAFETY: the data cache holds whole pages, and this one stays while it is pinned.
-        let row = unsafe { Page::new(pinned.frame()) }.row(id.slot());
+        // SAFETY: the data cache holds whole pages, this one stays while it is pinned, and a row's
+        // slot is opened before its id enters the index.
+        let row = unsafe { Page::new(pinned.frame()).row(id.slot()) };
         Ok((pinned, row))
     }
 
@@ -108,12 +110,14 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
     pub(crate) fn insert_record(&mut self, key: u64, values: &Values) -> Result<bool, EngineError> {
         let layout = self.store.layout;
         let (id, row) = self.open_row()?;
-        row.fill(key, (0..layout.fields).map(|field| values.initial(key, field)), &layout);
+        // SAFETY: the row enters the index below; the workload's values have the layout's size.
+        unsafe { row.fill(key, (0..layout.fields).map(|f| values.initial(key, f)), &layout) };
         // Releasing the index lock publishes the row's bytes to whoever finds the key.
         Ok(self.store.index.insert(Entry { key, row: id }, &mut self.index_locks))
     }
 
-    fn open_row(&mut self) -> Result<(RowId, Row<L>), EngineError> {
+    /// A row that nobody else knows, in the page that stays pinned while it is open.
+    fn open_row(&mut self) -> Result<(RowId, Row<'a, L>), EngineError> {
         let layout = &self.store.layout;
         let mut open = match self.open.take() {
             Some(open) if usize::from(open.next_slot) < layout.rows_per_page => open,
@@ -123,12 +127,12 @@ impl<'a, L: RawLock, I: Index<L>, D: DataCache<L>> KeyValueSession<'a, L, I, D> 
                 OpenPage { id, pinned, next_slot: 0 }
             }
         };
-        // SAFETY: the page stays in its frame while it is open.
-        let page = unsafe { Page::new(open.pinned.frame()) };
-        let row = (RowId::new(open.id, open.next_slot), page.open_slot(open.next_slot, layout));
+        let id = RowId::new(open.id, open.next_slot);
+        // SAFETY: the page stays in its frame while it is open, here only, and each slot is opened once.
+        let row = unsafe { Page::new(open.pinned.frame()).open_slot(open.next_slot, layout) };
         open.next_slot += 1;
         self.open = Some(open);
-        Ok(row)
+        Ok((id, row))
     }
 
     fn close(&mut self, open: Option<OpenPage>) {
