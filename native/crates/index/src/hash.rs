@@ -66,7 +66,7 @@ impl Slot {
 /// Where a probe ended.
 enum Probe {
     /// At the key's own slot.
-    Own(usize),
+    Occupied(usize),
     /// At a free slot, where the key would go.
     Free(usize),
 }
@@ -100,12 +100,12 @@ impl HashIndex {
     #[inline(always)]
     fn probe(&self, key: u64) -> Option<Probe> {
         if key == NO_KEY {
-            return Some(Probe::Own(self.mask + 1));
+            return Some(Probe::Occupied(self.mask + 1));
         }
         let mut place = mix(key) as usize & self.mask;
         for _ in 0..self.slots.len() - 1 {
             match self.slots[place].key.load(Ordering::Relaxed) {
-                other if other == key => return Some(Probe::Own(place)),
+                other if other == key => return Some(Probe::Occupied(place)),
                 NO_KEY => return Some(Probe::Free(place)),
                 _ => place = (place + 1) & self.mask,
             }
@@ -118,7 +118,7 @@ impl HashIndex {
     fn claim(&self, key: u64) -> Result<usize, IndexError> {
         loop {
             match self.probe(key).ok_or(IndexError::Full)? {
-                Probe::Own(place) => return Ok(place),
+                Probe::Occupied(place) => return Ok(place),
                 Probe::Free(place) => {
                     let word = &self.slots[place].key;
                     let taken =
@@ -138,9 +138,9 @@ impl HashIndex {
     fn find_again(&self, key: u64, caller: &mut Caller, nodes: &mut NodeSet) -> Option<u64> {
         caller.retry(|| {
             let Some(probe) = self.probe(key) else { return Ok(None) };
-            let (Probe::Own(place) | Probe::Free(place)) = probe;
+            let (Probe::Occupied(place) | Probe::Free(place)) = probe;
             let slot = &self.slots[place];
-            if let Probe::Own(_) = probe {
+            if let Probe::Occupied(_) = probe {
                 let found = slot.value.load(Ordering::Acquire);
                 if found != NO_REFERENCE {
                     return Ok(Some(found));
@@ -149,7 +149,7 @@ impl HashIndex {
             // The version first, then the slot once more: the miss is no older than the version.
             let version = self.version(place);
             let missed = match probe {
-                Probe::Own(_) => slot.value.load(Ordering::Relaxed) == NO_REFERENCE,
+                Probe::Occupied(_) => slot.value.load(Ordering::Relaxed) == NO_REFERENCE,
                 Probe::Free(_) => slot.key.load(Ordering::Relaxed) == NO_KEY,
             };
             if !missed {
@@ -239,7 +239,7 @@ unsafe impl Index for HashIndex {
         loop {
             // A miss is reported by `find`; after a hit the key's slot is its own for ever.
             self.find(key, caller, nodes)?;
-            let Some(Probe::Own(place)) = self.probe(key) else { continue };
+            let Some(Probe::Occupied(place)) = self.probe(key) else { continue };
             let found = self.slots[place].value.swap(NO_REFERENCE, Ordering::AcqRel);
             if found != NO_REFERENCE {
                 self.advance(place / SEGMENT, nodes);
@@ -295,7 +295,7 @@ unsafe impl Index for HashIndex {
 
     #[inline(always)]
     fn peek(&self, key: u64) -> Option<u64> {
-        let Some(Probe::Own(place)) = self.probe(key) else { return None };
+        let Some(Probe::Occupied(place)) = self.probe(key) else { return None };
         let found = self.slots[place].value.load(Ordering::Acquire);
         (found != NO_REFERENCE).then_some(found)
     }

@@ -152,7 +152,7 @@ pub(crate) fn cas<F: Flavour>(cell: &Cell, times: u64) {
 const FREE: u64 = 0;
 const HELD: u64 = 1;
 /// Looks at a held lock before the CPU is given away: its holder may be waiting for this one.
-const LOOKS: u32 = 1024;
+const POLLS: u32 = 1024;
 
 #[inline(always)]
 pub(crate) fn lock<F: Flavour>(cell: &Cell, times: u64) {
@@ -168,12 +168,12 @@ pub(crate) fn lock<F: Flavour>(cell: &Cell, times: u64) {
 
 #[inline(always)]
 fn wait(word: &AtomicU64) {
-    let mut looks = 0;
+    let mut polls = 0;
     while word.load(Ordering::Relaxed) != FREE {
         core::hint::spin_loop();
-        looks += 1;
-        if looks == LOOKS {
-            looks = 0;
+        polls += 1;
+        if polls == POLLS {
+            polls = 0;
             // SAFETY: sched_yield takes no argument and always succeeds on Linux.
             unsafe { libc::sched_yield() };
         }

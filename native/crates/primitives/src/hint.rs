@@ -14,7 +14,7 @@ use crate::arch::current::hint as current;
 use crate::{Clock, PrimitiveError, named};
 
 named! {
-    /// What a waiting thread executes between two looks at the lock.
+    /// What a waiting thread executes between two polls of the lock.
     pub enum Hint {
         /// Nothing at all.
         None "none",
@@ -85,7 +85,7 @@ struct Repeats(AtomicU32);
 
 static REPEATS: Repeats = Repeats(AtomicU32::new(1));
 
-/// How often a waiting thread executes its hint between two looks, in the whole process.
+/// How often a waiting thread executes its hint between two polls, in the whole process.
 #[inline(always)]
 pub fn repeats() -> u32 {
     REPEATS.0.load(Ordering::Relaxed)

@@ -10,7 +10,7 @@ use assay_workload::tables::{TableId, TableSchema};
 
 use crate::bugs::SeededBug;
 use crate::epochs::Epochs;
-use crate::history::Ghosts;
+use crate::history::RecordedDeletions;
 use crate::limbo::Limbo;
 use crate::rows::Rows;
 use crate::tid::WORKERS_MAX;
@@ -36,8 +36,8 @@ pub struct Base {
     /// How latches are waited for.
     pub latches: Waiting,
     pub pauses: Pauses,
-    pub floors: Floors,
-    pub ghosts: Ghosts,
+    pub deletion_tids: DeletionTids,
+    pub recorded_deletions: RecordedDeletions,
     pub bug: Option<SeededBug>,
     /// No TID up to here is given out again.
     pub tid_floor: AtomicU64,
@@ -70,8 +70,8 @@ impl Base {
             log,
             latches,
             pauses,
-            floors: Floors::default(),
-            ghosts: Ghosts::default(),
+            deletion_tids: DeletionTids::default(),
+            recorded_deletions: RecordedDeletions::default(),
             bug,
             tid_floor: AtomicU64::new(0),
             failed: OnceLock::new(),
@@ -134,15 +134,15 @@ struct Stripe(AtomicU64);
 
 /// The highest TIDs of deletions, by hash of the key: a key that is inserted again gets a row of
 /// its own, which must not begin with a lower TID than the deletion had.
-pub struct Floors(Box<[Stripe]>);
+pub struct DeletionTids(Box<[Stripe]>);
 
-impl Default for Floors {
+impl Default for DeletionTids {
     fn default() -> Self {
         Self((0..STRIPES).map(|_| Stripe(AtomicU64::new(0))).collect())
     }
 }
 
-impl Floors {
+impl DeletionTids {
     fn stripe(&self, table: TableId, key: u64) -> &AtomicU64 {
         let mixed = (key ^ u64::from(table.0) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         &self.0[(mixed >> 58) as usize].0

@@ -141,9 +141,9 @@ impl<'d> Core<'d> {
         self.rows.allocate(id, bytes).map_err(|error| self.row_store_failed(error, id))
     }
 
-    /// Remembers that a header was met.
+    /// Remembers the header of a row that was read.
     #[inline(always)]
-    pub fn met(&mut self, header: u64) {
+    pub fn observe(&mut self, header: u64) {
         self.tid_seen = self.tid_seen.max(tid::tid(header));
     }
 
@@ -182,7 +182,8 @@ impl<'d> Core<'d> {
         for entry in &self.writes.entries[..changes] {
             highest = highest.max(tid::tid(entry.before));
             if entry.is_fresh {
-                highest = highest.max(self.base.floors.of(TableId(entry.table as u8), entry.key));
+                highest =
+                    highest.max(self.base.deletion_tids.of(TableId(entry.table as u8), entry.key));
             }
         }
         self.tid_last = tid::next(highest, self.worker);
@@ -239,10 +240,10 @@ impl<'d> Core<'d> {
     }
 
     /// Notes that a deletion gets a TID, before the key leaves the index.
-    pub fn bury(&mut self, entry: &Entry, tid: u64) {
+    pub fn record_deletion(&mut self, entry: &Entry, tid: u64) {
         let table = TableId(entry.table as u8);
-        self.base.floors.raise(table, entry.key, tid);
-        self.base.ghosts.set(table, entry.key, tid);
+        self.base.deletion_tids.raise(table, entry.key, tid);
+        self.base.recorded_deletions.set(table, entry.key, tid);
     }
 
     /// Forgets the transaction.

@@ -4,7 +4,7 @@
 //! costs memory and a shared map at every look for a key that is not there.
 //!
 //! A version is named by the TID that wrote it. A key that is not there has no row to carry a TID,
-//! so deletions are also noted in a shared map (`Ghosts`), before the key leaves the index. Who
+//! so deletions are also noted in a shared map (`RecordedDeletions`), before the key leaves the index. Who
 //! finds a key missing looks into that map before and after: when it names the same deletion twice,
 //! that is the version that was read. Multi-version transactions know their snapshot instead.
 
@@ -114,12 +114,12 @@ type Key = (TableId, u64);
 
 /// The last deletion of each key, while anybody records.
 #[derive(Default)]
-pub struct Ghosts {
+pub struct RecordedDeletions {
     recorders: AtomicU64,
     last: Mutex<BTreeMap<Key, u64>>,
 }
 
-impl Ghosts {
+impl RecordedDeletions {
     fn map(&self) -> MutexGuard<'_, BTreeMap<Key, u64>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -64,7 +64,7 @@ impl<'d, C: Protocol> Loader<'d, C> {
         let index = &self.table(table)?.index;
         index.remove(key, &mut self.caller, &mut self.nodes);
         let Some(row) = row else {
-            self.base.floors.raise(table, key, tid);
+            self.base.deletion_tids.raise(table, key, tid);
             return Ok(());
         };
         let (reference, _) = self.new_row(table, key, row, tid)?;

@@ -113,7 +113,7 @@ impl<C: Protocol> Transaction<'_, C> {
     ) -> Result<(), Abort> {
         let snapshot = self.shared.snapshot(&self.local);
         loop {
-            let gone = self.core.base.ghosts.of(table, &keys);
+            let gone = self.core.base.recorded_deletions.of(table, &keys);
             let mut found: Vec<(u64, Option<u64>, Vec<u8>)> = Vec::new();
             self.scan_index(
                 usize::from(table.0),
@@ -122,7 +122,7 @@ impl<C: Protocol> Transaction<'_, C> {
                 limit,
                 &mut |key, row, tid| found.push((key, tid, row.to_vec())),
             )?;
-            if snapshot.is_none() && gone != self.core.base.ghosts.of(table, &keys) {
+            if snapshot.is_none() && gone != self.core.base.recorded_deletions.of(table, &keys) {
                 continue;
             }
             let last = found.last().filter(|_| found.len() == limit).map(|(key, ..)| *key);

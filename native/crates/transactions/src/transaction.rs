@@ -118,7 +118,7 @@ impl<C: Protocol> Transaction<'_, C> {
         loop {
             let Some(place) = self.look_up(table, key)? else { return Ok(Seen::Absent) };
             match self.shared.read(&mut self.local, &mut self.core, &place, row)? {
-                Seen::Dead => self.core.waits.moment(round),
+                Seen::Dead => self.core.waits.pause(round),
                 seen => return Ok(seen),
             }
             round += 1;
@@ -129,7 +129,7 @@ impl<C: Protocol> Transaction<'_, C> {
     fn read_recorded(&mut self, table: usize, key: u64, row: &mut [u8]) -> Result<bool, Abort> {
         let id = TableId(table as u8);
         loop {
-            let before = self.core.base.ghosts.of(id, &(key..=key));
+            let before = self.core.base.recorded_deletions.of(id, &(key..=key));
             let seen = self.read_indexed(table, key, row)?;
             if let Seen::Present(tid) = seen {
                 self.note_read(id, key, SeenVersion::Row(tid));
@@ -139,7 +139,7 @@ impl<C: Protocol> Transaction<'_, C> {
                 self.note_read(id, key, SeenVersion::GoneAt(snapshot));
                 return Ok(false);
             }
-            if before == self.core.base.ghosts.of(id, &(key..=key)) {
+            if before == self.core.base.recorded_deletions.of(id, &(key..=key)) {
                 let tid = before.first().map_or(0, |(_, tid)| *tid);
                 self.note_read(id, key, SeenVersion::Gone(tid));
                 return Ok(false);
@@ -211,7 +211,7 @@ impl<C: Protocol> Transaction<'_, C> {
         let mut round = 0;
         while let Some(place) = self.look_up(table, key)? {
             match self.shared.read(&mut self.local, &mut self.core, &place, row)? {
-                Seen::Dead => self.core.waits.moment(round),
+                Seen::Dead => self.core.waits.pause(round),
                 Seen::Absent => break,
                 Seen::Present(tid) => {
                     self.note_read(TableId(table as u8), key, SeenVersion::Row(tid));
@@ -250,7 +250,7 @@ impl<C: Protocol> Transaction<'_, C> {
             match self.shared.claim(local, core, &place, Purpose::Change)? {
                 Claim::Present(header) => return Ok(Some((place, header))),
                 Claim::Absent(_) => return Ok(None),
-                Claim::Dead => self.core.waits.moment(round),
+                Claim::Dead => self.core.waits.pause(round),
             }
             round += 1;
         }
@@ -335,7 +335,7 @@ impl<C: Protocol> Transaction<'_, C> {
                 Ok(Some((_, Claim::Present(_)))) => {
                     break Err(Cause::KeyExists { table: id, key }.into());
                 }
-                Ok(Some((_, Claim::Dead)) | None) => self.core.waits.moment(round),
+                Ok(Some((_, Claim::Dead)) | None) => self.core.waits.pause(round),
                 Err(abort) => break Err(abort),
             }
             round += 1;

@@ -92,7 +92,7 @@ impl Waits {
     /// Another thread is about to finish what is in the way.
     #[cold]
     #[inline(never)]
-    pub fn moment(&mut self, round: u32) {
+    pub fn pause(&mut self, round: u32) {
         (self.pauses.repeat)(1);
         if round >= self.pauses.limit {
             std::thread::yield_now();

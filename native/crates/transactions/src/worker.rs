@@ -263,7 +263,7 @@ impl<'d, C: Protocol> Worker<'d, C> {
     pub fn record_history(&mut self, on: bool) {
         let core = &mut self.transaction.core;
         if on && core.recorder.is_none() {
-            core.base.ghosts.switch_on();
+            core.base.recorded_deletions.switch_on();
         }
         core.recorder = on.then(Box::<Recorder>::default);
     }

@@ -15,7 +15,7 @@
 //! guarantees by keeping it in place for the whole critical section.
 
 use super::RawLock;
-use super::sync::{AtomicBool, AtomicPtr, LOOKS, Ordering, relax, yield_cpu};
+use super::sync::{AtomicBool, AtomicPtr, Ordering, POLLS, relax, yield_cpu};
 use crate::arch::all::hint::Relax;
 
 /// The lock of kind `mcs`.
@@ -74,7 +74,7 @@ unsafe impl RawLock for McsLock {
 #[inline(never)]
 fn await_successor(node: &Node) -> *mut Node {
     loop {
-        for _ in 0..LOOKS {
+        for _ in 0..POLLS {
             let next = node.next.load(Ordering::Acquire);
             if !next.is_null() {
                 return next;

@@ -10,10 +10,10 @@ use crate::arch::all::hint::Relax;
 
 /// Looks that a thread takes in a row at something that is a few instructions away.
 #[cfg(not(feature = "loom"))]
-pub(crate) const LOOKS: u32 = 256;
+pub(crate) const POLLS: u32 = 256;
 /// Loom pays for every look.
 #[cfg(feature = "loom")]
-pub(crate) const LOOKS: u32 = 1;
+pub(crate) const POLLS: u32 = 1;
 
 /// Executes the hint. In a model the other threads go on, or it would wait for ever.
 #[inline(always)]
@@ -50,12 +50,12 @@ pub(crate) fn yield_cpu() {
 
 #[cfg(feature = "loom")]
 loom::thread_local! {
-    static LOOKS_IN_VAIN: core::cell::Cell<u32> = core::cell::Cell::new(0);
+    static POLLS_IN_VAIN: core::cell::Cell<u32> = core::cell::Cell::new(0);
 }
 
 /// Orders of threads are explored until one thread has looked so often in vain.
 #[cfg(feature = "loom")]
-const LOOKS_EXPLORED: u32 = 3;
+const POLLS_EXPLORED: u32 = 3;
 
 /// Lets the other threads of the model go on. Two waiting threads could alternate for ever, each
 /// time another order of threads to loom; so after some looks the execution is only brought to its
@@ -63,9 +63,9 @@ const LOOKS_EXPLORED: u32 = 3;
 /// execution then never ends.
 #[cfg(feature = "loom")]
 pub fn yield_cpu() {
-    LOOKS_IN_VAIN.with(|looks| {
-        looks.set(looks.get() + 1);
-        if looks.get() > LOOKS_EXPLORED {
+    POLLS_IN_VAIN.with(|polls| {
+        polls.set(polls.get() + 1);
+        if polls.get() > POLLS_EXPLORED {
             loom::skip_branch();
         }
     });

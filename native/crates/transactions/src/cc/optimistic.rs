@@ -97,7 +97,7 @@ impl Optimistic {
                     seqlock::publish(entry.row.head(), tid::header(tid));
                 }
                 Change::Delete => {
-                    core.bury(&entry, tid);
+                    core.record_deletion(&entry, tid);
                     core.remove_key(&entry);
                     core.rows.modified(entry.reference);
                     seqlock::publish(entry.row.head(), tid::header(tid) | DEAD);
@@ -159,7 +159,7 @@ impl Protocol for Optimistic {
         if header & DEAD != 0 {
             return Ok(Seen::Dead);
         }
-        core.met(header);
+        core.observe(header);
         core.reads.push(Read { row: place.row, header });
         Ok(if header & ABSENT == 0 { Seen::Present(tid::tid(header)) } else { Seen::Absent })
     }
@@ -183,7 +183,7 @@ impl Protocol for Optimistic {
             // What the procedure is told about the key must be true at commit.
             core.reads.push(Read { row: place.row, header });
         }
-        core.met(header);
+        core.observe(header);
         Ok(if header & ABSENT == 0 { Claim::Present(header) } else { Claim::Absent(header) })
     }
 

@@ -109,9 +109,8 @@ impl<P: Policy> TwoPhase<P> {
         core.waits.counts.grabs += 1;
         match lock_word::share(row.second(), locks.age) {
             Ok(()) => Ok(()),
-            Err(word) => {
-                self.insist(core, locks.age, word, || lock_word::share(row.second(), locks.age))
-            }
+            Err(word) => self
+                .wait_for_lock(core, locks.age, word, || lock_word::share(row.second(), locks.age)),
         }
     }
 
@@ -123,7 +122,7 @@ impl<P: Policy> TwoPhase<P> {
         }
         let own = locks.shared.iter().filter(|shared| **shared == row).count() as u64;
         let take = || lock_word::exclude(row.second(), age, own);
-        take().or_else(|word| self.insist(core, age, word, take))?;
+        take().or_else(|word| self.wait_for_lock(core, age, word, take))?;
         if own > 0 {
             locks.shared.retain(|shared| *shared != row);
         }
@@ -133,7 +132,7 @@ impl<P: Policy> TwoPhase<P> {
     /// Tries again as long as the policy says.
     #[cold]
     #[inline(never)]
-    fn insist(
+    fn wait_for_lock(
         &self,
         core: &mut Core<'_>,
         age: u64,
@@ -183,7 +182,7 @@ impl<P: Policy> TwoPhase<P> {
                 }
                 Change::Delete => {
                     if !entry.was_absent {
-                        core.bury(&entry, tid);
+                        core.record_deletion(&entry, tid);
                     }
                     core.remove_key(&entry);
                     entry.row.head().store(header | DEAD, Ordering::Relaxed);
@@ -237,7 +236,7 @@ impl<P: Policy> Protocol for TwoPhase<P> {
             return Ok(Seen::Dead);
         }
         row.copy_to(Self::PREFIX, bytes);
-        core.met(header);
+        core.observe(header);
         if core.base.has_bug(SeededBug::ValidationSkipped) {
             lock_word::leave_shared(row.second());
         } else {
@@ -266,7 +265,7 @@ impl<P: Policy> Protocol for TwoPhase<P> {
             lock_word::leave_exclusive(place.row.second());
             return Ok(Claim::Dead);
         }
-        core.met(header);
+        core.observe(header);
         Ok(Claim::Present(header))
     }
 

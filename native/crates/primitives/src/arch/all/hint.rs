@@ -8,7 +8,7 @@
 //! means that "no hint" still waits as long as the count says and only the hint itself differs
 //! between arms.
 
-/// What is executed between two looks at a lock.
+/// What is executed between two polls of a lock.
 pub trait Relax {
     /// Executes the hint as often as the process's setting says.
     fn relax();
