@@ -2,7 +2,8 @@
 
 Runs the shipped study `quickstart` several times on the machine as it is, and as often while a
 compiler keeps one CPU busy: by turns, so that both see the same machine. Seconds are those of
-measuring, warm-ups and server starts included, as the study's own budget counts them.
+measuring, warm-ups and server starts included, as the study's own budget counts them. A demo that
+is kept already is counted, not run again.
 
     python benchmarks/demo.py [--quick] [--json] [--times N] [--keep FOLDER]
 """
@@ -17,7 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from outcome import Row, write_json
@@ -68,15 +69,23 @@ def compiler() -> Iterator[None]:
             process.wait()
 
 
-def made(bundle: Path, disturbed: bool, budget: str, seed: int) -> Once:
+def made(bundle: Path, budget: str, seed: int) -> None:
     """Runs the demo once."""
     shutil.rmtree(bundle, ignore_errors=True)
     overrides = {"decide.budget": f'"{budget}"'} if budget else None
     first = lambda: assay.run_study("quickstart", bundle, overrides=overrides, seed=seed)[1]  # noqa: E731
-    found = patiently(first, bundle)
+    patiently(first, bundle)
+
+
+def once(bundle: Path, disturbed: bool) -> Once:
+    """What came of one demo; a study that was void decided nothing."""
+    if not (bundle / "verdicts.json").exists():
+        return Once(disturbed, 0, 3, 0.0, None)
+    kept = Bundle.open(bundle)
+    found = kept.verdicts()
     rows = [r for r in found.verdicts if r.contrast.kind == "change" and r.scope == "case"]
     rows = [r for r in rows if r.metric == found.primary and r.strength == "confirmed"]
-    seconds = sum(run.took_s for run in Bundle.open(bundle).runs())
+    seconds = sum(run.took_s for run in kept.runs())
     noise = found.planned.noise if found.planned else None
     return Once(disturbed, sum(r.word in DECIDED for r in rows), len(rows), seconds, noise)
 
@@ -114,14 +123,14 @@ def main(arguments: list[str] | None = None) -> int:
     for number in range(times):
         for disturbed in (False, True):
             bundle = options.keep / f"{'disturbed' if disturbed else 'calm'}-{number:02d}"
-            sys.stderr.write(f"{bundle.name}\n")
-            try:
-                with compiler() if disturbed else nullcontext():
-                    demos.append(made(bundle, disturbed, budget, number))
-            except VoidError as error:
-                demos.append(Once(disturbed, 0, 3, 0.0, None))
-                sys.stderr.write(f"{bundle.name}: {error.message}\n")
-            sys.stderr.write(f"{asdict(demos[-1])}\n")
+            if not (bundle / "verdicts.json").exists():
+                sys.stderr.write(f"{bundle.name}\n")
+                try:
+                    with compiler() if disturbed else nullcontext():
+                        made(bundle, budget, number)
+                except VoidError as error:
+                    sys.stderr.write(f"{bundle.name}: {error.message}\n")
+            demos.append(once(bundle, disturbed))
     found = list(rows(demos))
     if options.json:
         write_json("demo", found)
