@@ -9,7 +9,7 @@ SOURCES := pyproject.toml requirements.txt native/Cargo.toml native/Cargo.lock \
            $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: install demo check test test-native test-aarch64 test-sanitizers test-python test-units test-servers \
-        test-readiness bench-inspect lint lint-python lint-native format clean
+        test-readiness test-builds bench-inspect lint lint-python lint-native format clean
 
 install: $(STAMP)
 
@@ -68,6 +68,10 @@ test-servers:
 # The census against binutils on the large servers too: fetches their packages, a minute of objdump.
 test-readiness: install
 	$(BIN)/python -m pytest -m 'large or not large' tests/readiness
+
+# Programs of shipped studies, built from the distribution's sources: some minutes.
+test-builds: install
+	$(BIN)/python -m pytest -m 'large or not large' tests/builds
 
 lint: install lint-python lint-native
 

@@ -96,9 +96,9 @@ def test_without_a_compiler_the_error_says_what_to_install(
     tarball.write_bytes(b"")
     monkeypatch.setenv(nginx.SOURCE_VARIABLE, str(tarball))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingError, match="needs cc") as caught:
+    with pytest.raises(MissingError, match="needs make, cc") as caught:
         NGINX.make("none")
-    assert "apt-get install gcc" in caught.value.next_step
+    assert caught.value.next_step == "sudo apt-get install make gcc libc6-dev"
 
 
 def test_an_arm_that_there_is_not_is_refused_with_those_there_are() -> None:

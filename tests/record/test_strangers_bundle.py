@@ -10,7 +10,7 @@ import pytest
 
 from assay.core.errors import AlteredError, BundleError
 from assay.record import Bundle, differences, files
-from assay.record.bundle import require_free
+from assay.record.chain import require_free
 from assay.record.profile import BYTES_MAX, RunProfile
 
 KEYS = "ssh-ed25519 MINE me\nssh-ed25519 ALSO-MINE me"

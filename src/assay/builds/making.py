@@ -85,7 +85,7 @@ def make(program: Buildable, variation: Variation) -> BuiltProgram:
     tree, mark = _keys(program, unpacked, overlay, found, variation)
     kept = cache("builds") / f"{program.recipe.name}-{mark[:20]}"
     if not kept.is_dir():
-        require(program.recipe, found)
+        require(program.recipe, variation.compiler)
         making = _Making(program, variation, unpacked, overlay, found, tree, mark)
         keep(kept, making.fill)
     os.utime(kept)
@@ -181,11 +181,12 @@ def _keys(
     return tree, digest(canonical([tree, unpacked.identity, changed, list(variation.link)]))
 
 
-def require(recipe: BuildRecipe, found: Compilers) -> None:
+def require(recipe: BuildRecipe, compiler: str = "") -> None:
     """MissingError with the one command that gets all that a recipe needs and is not here."""
     absent = {p: package for p, package in recipe.needs.items() if shutil.which(p) is None}
-    headers = requires_headers(found, list(recipe.headers))
-    absent |= {header: recipe.headers[header] for header in headers}
+    if shutil.which(compiler or "cc") is not None:
+        headers = requires_headers(compilers(compiler), list(recipe.headers))
+        absent |= {header: recipe.headers[header] for header in headers}
     if absent:
         packages = " ".join(dict.fromkeys(absent.values()))
         raise MissingError(

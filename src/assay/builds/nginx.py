@@ -18,16 +18,15 @@ import re
 from pathlib import Path
 
 from assay import native
-from assay.builds.making import BuiltProgram, is_kept, make
-from assay.builds.program import DEBIAN, TARBALL, Buildable, program
-from assay.builds.recipe import Built, Recipe
-from assay.builds.tools import require
+from assay.builds.arms import VariedRecipe
+from assay.builds.program import Buildable, program
+from assay.builds.recipe_file import BuildRecipe
 from assay.builds.variation import Variation
 from assay.core.cache import cache
 from assay.core.errors import InputError, MissingError
 
 SOURCE_VARIABLE = "ASSAY_NGINX_SOURCE"
-"""The path of a tarball, instead of the distribution's."""
+"""The path of a tarball, instead of the distribution's (`Buildable`)."""
 
 HEADER = Path("src/os/unix/ngx_atomic.h")
 HINT = Path("src/os/unix/assay_hint.h")
@@ -63,48 +62,47 @@ def holds(arm: str) -> dict[str, int]:
     return {"pause": 2} if arm == "double-pause" else {arm: 1}
 
 
-class _Nginx(Recipe):
+class _Nginx(VariedRecipe):
     """The recipe."""
 
-    name = "nginx"
+    name, called = "nginx", "nginx"
     arms = tuple(HINTS)
     takes = "about a minute, once"
 
-    def kept(self, arm: str) -> bool:
-        nginx = _nginx()
-        if nginx.source == DEBIAN and not (cache("sources") / nginx.recipe.package).is_dir():
-            return False
-        return is_kept(nginx, _variation(nginx, arm))
+    def is_fetched(self) -> bool:
+        return SOURCE_VARIABLE in os.environ or (cache("sources") / self.needs().package).is_dir()
 
-    def make(self, arm: str) -> Built:
-        if arm not in HINTS:
-            raise InputError(
-                f"{arm!r} is not a build of nginx", next_step=f"builds: {', '.join(HINTS)}"
+    def needs(self) -> BuildRecipe:
+        return self.program().recipe
+
+    def program(self) -> Buildable:
+        return program("nginx")
+
+    def variation(self, program: Buildable, arm: str) -> Variation:
+        header = (program.unpacked().folder / HEADER).read_text()
+        hint = f"#define ASSAY_HINT() {HINTS[arm]}\n"
+        return Variation(files=((str(HEADER), opened(header)), (str(HINT), hint)))
+
+    def look(self, made: Path, arm: str) -> None:
+        """Disassembled: each loop holds the arm's instruction, so often, and none of the others."""
+        found = native.census(made, symbols=list(FUNCTIONS))
+        wanted = holds(arm)
+        for function in found.functions:
+            seen = {i: n for i in COUNTED if (n := function.counts.get(i, 0))}
+            if seen != wanted:
+                raise MissingError(
+                    f"nginx built for {arm} holds {seen or 'no hint'} in {function.symbol}, "
+                    f"not {wanted or 'none'}: this compiler makes other code of the loop",
+                    next_step="use another compiler, or leave the level out",
+                )
+        if found.missing:
+            raise MissingError(
+                f"nginx built for {arm} lacks {', '.join(found.missing)}",
+                next_step="give the sources of another version of nginx",
             )
-        for needed in ("cc", "make"):
-            require(needed, what="building nginx")
-        nginx = _nginx()
-        made = make(nginx, _variation(nginx, arm))
-        _look(made.path, arm)
-        return _built(made)
 
 
 NGINX = _Nginx()
-
-
-def _nginx() -> Buildable:
-    given = os.environ.get(SOURCE_VARIABLE)
-    return program("nginx", f"{TARBALL}{given}" if given else DEBIAN)
-
-
-def _variation(nginx: Buildable, arm: str) -> Variation:
-    header = (nginx.unpacked().folder / HEADER).read_text()
-    hint = f"#define ASSAY_HINT() {HINTS[arm]}\n"
-    return Variation(files=((str(HEADER), opened(header)), (str(HINT), hint)))
-
-
-def _built(made: BuiltProgram) -> Built:
-    return Built(made.path, made.sha256, made.source, made.source_sha256, made.compiler, made.flags)
 
 
 def opened(header: str) -> str:
@@ -120,22 +118,3 @@ def opened(header: str) -> str:
         )
     ours = f'#include "{HINT.name}"\n#define ngx_cpu_pause() ASSAY_HINT()\n'
     return header[: found.start()] + ours + header[found.end() :]
-
-
-def _look(program: Path, arm: str) -> None:
-    """Disassembled: each loop holds the arm's instruction, so often, and none of the others."""
-    found = native.census(program, symbols=list(FUNCTIONS))
-    wanted = holds(arm)
-    for function in found.functions:
-        seen = {i: n for i in COUNTED if (n := function.counts.get(i, 0))}
-        if seen != wanted:
-            raise MissingError(
-                f"nginx built for {arm} holds {seen or 'no hint'} in {function.symbol}, "
-                f"not {wanted or 'none'}: this compiler makes other code of the loop",
-                next_step="use another compiler, or leave the level out",
-            )
-    if found.missing:
-        raise MissingError(
-            f"nginx built for {arm} lacks {', '.join(found.missing)}",
-            next_step="give the sources of another version of nginx",
-        )

@@ -22,7 +22,7 @@ from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
 
 from assay.builds import tools
-from assay.core.cache import cache, keep
+from assay.core.cache import FULL, cache, keep
 from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError
 
@@ -207,7 +207,7 @@ def unpack(source: Source, folder: Path) -> Path:
     """Unpack into `folder`; the one folder that the tarball holds.
 
     Only files, folders and links between them, none outside, no more than is bounded: anything else
-    is an InputError.
+    is an InputError; a full disk stays an OSError.
     """
 
     def refused(why: str) -> InputError:
@@ -229,6 +229,8 @@ def unpack(source: Source, folder: Path) -> Path:
                 tops.update(path.parts[:1])
                 _write(archive, member, folder / path)
     except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
         raise refused(str(error)) from error
     if len(tops) != 1:
         raise refused(f"it holds {len(tops)} folders, not one")

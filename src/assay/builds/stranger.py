@@ -69,7 +69,8 @@ def run_stranger(
     watch: Callable[[], None] = lambda: None,
 ) -> None:
     """Runs a command to its end, its output appended to `log`; BuildError if it fails, MissingError
-    if the program or room for what it writes is not there. `watch` is called now and then."""
+    if the program or room for what it writes is not there. `watch` is called now and then, and at
+    the end."""
     if "/" not in command[0]:
         tools.require(command[0], what=what, path=env.get("PATH"))
     elif not (folder / command[0]).is_file():
@@ -92,6 +93,7 @@ def run_stranger(
                 watch()
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(LOOK_S)
+            watch()
         finally:
             _end(process)
     if process.returncode:

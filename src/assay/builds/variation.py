@@ -50,8 +50,11 @@ class Variation:
 
     @property
     def optimises_links(self) -> bool:
-        """Whether functions are put together at the link: objects then hold no machine code."""
-        return any(flag.startswith("-flto") and flag != "-fno-lto" for flag in self.flags)
+        """Whether functions are put together at the link: objects then hold no machine code.
+
+        Options may hold such flags too: `OPT=-O3 -flto`; and a flag a value: `-flto=auto`.
+        """
+        return "-flto" in " ".join((*self.flags, *self.configure)).replace("=", " ").split()
 
     def said(self) -> str:
         """In words, for a plan: what it has beside the program's own."""

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from assay.record.bundle import Bundle, require_free
+    from assay.record.bundle import Bundle
+    from assay.record.chain import require_free
     from assay.record.found import RunFound
     from assay.record.observations import counted_blocks, counting, statuses
     from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__ = lazily(
     __name__,
-    bundle="Bundle require_free",
+    bundle="Bundle",
+    chain="require_free",
     found="RunFound",
     observations="counted_blocks counting statuses",
     profile="ProfiledFunction ProfiledStack RunProfile",

@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from assay.builds import Variation
 from assay.changes import GENERIC, MAY_BE_UNSET, Change, Level, LevelError, find, generic_change
+from assay.changes.build_levels import BUILD_CHANGES
 from assay.study.file import FactorSection
 from assay.study.model import Case
 from assay.targets import Target
@@ -34,6 +36,10 @@ def change_and_levels(
     """The change a factor names, and its levels by the study's own names, off first."""
     if section.levels is not None and (section.on is not None or section.off is not None):
         raise FactorError("a factor has levels, or off and on, not both", "levels")
+    for key in ("touches", "machine"):
+        if getattr(section, key) is not None and section.change not in BUILD_CHANGES:
+            known = ", ".join(BUILD_CHANGES)
+            raise FactorError(f"{key} belongs to builds ({known}), not to {section.change}", key)
     if section.change in GENERIC:
         return _generic(section, cases, base)
     if section.setting or section.variable:
@@ -112,4 +118,10 @@ def _generic(
         target=cases[0].target,
         base=base,
     )
-    return change, dict(change.levels)
+    return change, {name: _of_machine(level, section) for name, level in change.levels.items()}
+
+
+def _of_machine(level: Level, section: FactorSection) -> Level:
+    """A build that is another only on one kind of machine; the source as it is is one on any."""
+    builds = level.application.variation not in (None, Variation())
+    return replace(level, needs=section.machine) if builds else level

@@ -104,6 +104,7 @@ class FactorSection(StudyTable):
     setting: str | None = None
     variable: str | None = None
     touches: list[str] | None = None
+    machine: Literal["x86_64", "aarch64"] | None = None
     device: str | None = None
 
 

@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.changes import Level
-from assay.changes.build_levels import BUILD_CHANGES
 from assay.core import document
 from assay.core.errors import InputError, Problem, StudyError
 from assay.core.metrics import COUNTED, OF_LOCKS, metric, names
@@ -306,9 +305,6 @@ class _StudyReader:
                 self.wrong((*path, "change"), message, f"its part runs under {known}")
         effort = section.effort or change.effort
         touches = None if section.touches is None else frozenset(section.touches)
-        if touches is not None and section.change not in BUILD_CHANGES:
-            message = f"touches belongs to builds, not to {section.change}"
-            self.wrong((*path, "touches"), message, f"builds: {', '.join(BUILD_CHANGES)}")
         return Factor(
             section.name,
             change,
