@@ -37,6 +37,7 @@ ORDER = (
     "claims",
     "readiness",
     "report",
+    "ledger",
     "compare",
     "load",
     "api",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from assay.bisection.running import Wanted, prepare_search, search
 from assay.bisection.subject import subject_of, subject_of_bundle
 from assay.core import password
 from assay.host import host_facts
+from assay.ledger import entered
 from assay.record import Bundle
 from assay.study import locate, read
 from assay.verdict.rows import Verdicts
@@ -47,7 +49,8 @@ def run_study(
         full=full,
         watcher=watcher,
     )
-    return bundle, run(bundle, watcher)
+    with entered(bundle.folder, warnings.warn):
+        return bundle, run(bundle, watcher)
 
 
 def resume_study(
@@ -60,7 +63,8 @@ def resume_study(
     password.take()
     bundle = Bundle.open(Path(folder))
     require_same_machine(bundle, host_facts())
-    return run(bundle, watcher, extend=extend)
+    with entered(bundle.folder, warnings.warn):
+        return run(bundle, watcher, extend=extend)
 
 
 def adopt_study(folder: str | Path, out: str | Path | None = None) -> tuple[Bundle, list[str]]:
@@ -102,7 +106,8 @@ def bisect(
     folder = Path(out) if out else default_folder(f"bisect-{subject.study.name}")
     wanted = Wanted(good, bad, paths, expected, budget_s, seed, overrides)
     bundle = prepare_search(subject, wanted, folder, host_facts(), watcher=watcher)
-    return bundle, search(bundle, subject, watcher)
+    with entered(bundle.folder, warnings.warn):
+        return bundle, search(bundle, subject, watcher)
 
 
 def resume_bisect(folder: str | Path, watcher: SearchWatcher | None = None) -> Found:
@@ -110,7 +115,8 @@ def resume_bisect(folder: str | Path, watcher: SearchWatcher | None = None) -> F
     password.take()
     bundle = SearchBundle.open(Path(folder))
     require_same_machine(bundle, host_facts())
-    return search(bundle, subject_of_bundle(bundle), watcher)
+    with entered(bundle.folder, warnings.warn):
+        return search(bundle, subject_of_bundle(bundle), watcher)
 
 
 def open_bundle(folder: str | Path) -> Bundle:

@@ -183,8 +183,7 @@ class SearchBundle:
             self._lock = None
 
     def _start(self) -> str:
-        parts = [files.read(self.folder / name) for name in ("plan.json", "host.json")]
-        return digest(b"".join(digest(p).encode() for p in parts))
+        return files.identity(self.folder)
 
 
 _READ_WRITE = os.O_RDWR

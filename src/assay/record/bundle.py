@@ -246,8 +246,7 @@ class Bundle:
             self._lock = None
 
     def _start(self) -> str:
-        parts = [files.read(self.folder / name) for name in ("plan.json", "host.json")]
-        return digest(b"".join(digest(p).encode() for p in parts))
+        return files.identity(self.folder)
 
     def _lines(self) -> list[bytes]:
         data = files.read(self.folder / "runs.jsonl")
