@@ -30,7 +30,7 @@ from assay.ledger.tables import HEAD, metadata
 from assay.record import Bundle
 from assay.study import Study
 from cli_kit import assay
-from fakes import FACTS, FakeTarget, run_fake
+from fakes import FACTS, FakeTarget, run_fake, with_kinds
 
 
 @pytest.fixture(autouse=True)
@@ -372,3 +372,18 @@ def test_hostile_names_do_nothing(ledger: Ledger, finished: Bundle) -> None:
     assert {f.study for f in ledger.rows(Asked(study=name))} == {name}
     assert not ledger.rows(Asked(study="x%"))
     assert ledger.count() == 1
+
+
+def test_kinds_of_request_are_answers_too(
+    ledger: Ledger, tmp_path: Path, fake: FakeTarget, study: Study
+) -> None:
+    """Found when they are asked for, and compared."""
+    fake.script = with_kinds({"read": (7e5, 1e6), "update": (1e6, 1e6)})
+    entry = entry_of(run_fake(tmp_path / "kinds", fake, study).folder)
+    ledger.add(entry)
+    asked = Asked(words=["read"], metric="latency_p50", kinds=True)
+    assert {f.row.request for f in ledger.rows(asked)} == {"read"}
+    assert not any(f.row.request for f in ledger.rows(Asked()))
+    found = compare_entries(entry, entry)
+    assert {"cache", "cache on read"} <= {a.label for a in found.answers}
+    assert {a.relation for a in found.answers} <= {"agree", "compatible"}

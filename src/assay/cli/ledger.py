@@ -104,6 +104,7 @@ def query(
     word: str = typer.Option("", help="helps, hurts, 'no difference', undecided or invalid."),
     machine: str = typer.Option("", help="Of the machine with this short digest."),
     since: str = typer.Option("", help="Of bundles begun at this date or later: 2026-01-31."),
+    kinds: bool = typer.Option(False, "--kinds", help="Answers by kind of request, too."),
     leads: bool = typer.Option(False, "--leads", help="What only suggests, too."),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
@@ -111,7 +112,7 @@ def query(
 
     Example: assay ledger query spin hints --word helps
     """
-    asked = Asked(words or (), study, target, workload, metric, word, machine, since, leads)
+    asked = Asked(words or (), study, target, workload, metric, word, machine, since, kinds, leads)
     with opened() as ledger:
         found = ledger.rows(asked)
     if json:
@@ -155,7 +156,7 @@ def export(
     if to not in ("csv", "json"):
         raise InputError(f"--to {to}: write csv or json", next_step="--to csv")
     with opened() as ledger:
-        found = ledger.rows(Asked(study=study, leads=True))
+        found = ledger.rows(Asked(study=study, kinds=True, leads=True))
     lines = [_flat(row) for row in found]
     if to == "json" and out is None:
         tell_json(lines)

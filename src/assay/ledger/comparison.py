@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from assay.core.errors import InputError
-from assay.ledger.entries import Entered, LedgerEntry, LedgerRow
+from assay.ledger.entries import BY_KIND, Entered, LedgerEntry, LedgerRow
 from assay.ledger.series import differing
 
 Relation = Literal["agree", "other size", "compatible", "contradict", "not comparable"]
@@ -39,7 +39,7 @@ class BundleComparison(Entered):
 
 
 def compare_entries(first: LedgerEntry, second: LedgerEntry) -> BundleComparison:
-    """Compare the confirmed answers of two bundles. InputError if they are not of one study."""
+    """Compare the answers of two bundles, leads left out. InputError if they are of two studies."""
     if (first.study, first.kind) != (second.study, second.kind):
         raise InputError(
             f"{first.folder} is of study {first.study}, {second.folder} of {second.study}",
@@ -59,7 +59,7 @@ def _answers(
     first: LedgerEntry, second: LedgerEntry, differs: Mapping[str, tuple[str, str]]
 ) -> Iterator[ComparedAnswers]:
     mine, its = (
-        {row.question: row for row in entry.rows if row.strength == "confirmed"}
+        {row.question: row for row in entry.rows if row.strength in ("confirmed", BY_KIND)}
         for entry in (first, second)
     )
     places = [name for name in differs if name not in HARMLESS]

@@ -30,6 +30,8 @@ FACTS = ("arch", "cpu_model", "cpus", "memory_bytes", "page_bytes", "cache_line_
 MACHINE = ("arch", "cpu_model", "cpus", "memory_bytes", "page_bytes", "numa_nodes", "virtual")
 """Facts by which machines are told apart in a history."""
 RULE = ("smallest", "margin", "alpha", "warmup_s", "window_s", "measuring")
+BY_KIND = "by kind"
+"""The strength of an answer for one kind of request."""
 KINDS = frozenset({"change", "step", "simple", "main", "interaction", "scaling", "culprit"})
 """Kinds of rows that answer a question; predictions and rare slow runs stand in the bundle."""
 
@@ -59,8 +61,8 @@ class LedgerLevel(Entered):
 
 
 class LedgerRow(Entered):
-    """One answer. Effects are fractions, up is better; `request` is the kind of request, or empty;
-    `changes` are the names of the changes that it is about."""
+    """One answer. Effects are fractions, up is better; `request` is the kind of request, or empty,
+    and `strength` is then "by kind"; `changes` are the names of the changes that it is about."""
 
     case: str
     scope: str
@@ -236,7 +238,11 @@ def _levels(plan: Plan, runs: Iterable[RunRecord]) -> Iterator[dict[str, Any]]:
 def _rows(plan: Plan, verdicts: Verdicts) -> Iterator[dict[str, Any]]:
     for row in verdicts.verdicts:
         if row.contrast.kind in KINDS:
-            yield _row(plan, row)
+            whole = _row(plan, row)
+            yield whole
+            for kind in row.by_kind:
+                own = kind.model_dump(exclude={"reasons"})
+                yield {**whole, **own, "strength": BY_KIND}
 
 
 def _row(plan: Plan, row: Row) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from assay.core.errors import AlteredError, DamagedLedgerError, LedgerError
-from assay.ledger.entries import Entered, LedgerEntry, LedgerRow, about, node_name
+from assay.ledger.entries import BY_KIND, Entered, LedgerEntry, LedgerRow, about, node_name
 from assay.ledger.places import LedgerPlace
 from assay.ledger.scrubbing import scrubbed
 from assay.ledger.tables import BUNDLES, HEAD, LEVELS, VERDICTS
@@ -74,7 +74,7 @@ class Added:
 @dataclass(frozen=True)
 class Asked:
     """Which answers are asked for: all `words` occur in what an answer is about; the others are
-    equal, or empty."""
+    equal, or empty. `kinds`: those by kind of request too; `leads`: what only suggests too."""
 
     words: Sequence[str] = ()
     study: str = ""
@@ -84,6 +84,7 @@ class Asked:
     word: str = ""
     machine: str = ""
     since: str = ""
+    kinds: bool = False
     leads: bool = False
 
 
@@ -229,8 +230,8 @@ def _conditions(asked: Asked) -> Iterator[sa.ColumnElement[bool]]:
             yield spaced.contains(f" {value} ", autoescape=True)
     if asked.since:
         yield BUNDLES.c.started >= asked.since
-    if not asked.leads:
-        yield VERDICTS.c.strength == "confirmed"
+    wanted = {"confirmed": True, BY_KIND: asked.kinds, "suggests": asked.leads}
+    yield VERDICTS.c.strength.in_([strength for strength, is_asked in wanted.items() if is_asked])
 
 
 def _insert(held: sa.Connection, entry: LedgerEntry) -> None:

@@ -72,7 +72,7 @@ def found_view(rows: Sequence[FoundRow], gone: Mapping[int, str]) -> Table:
     table = table_of("verdict", "of", "interval", "metric", "study", "case", "begun", "bundle")
     for found in rows:
         row = found.row
-        lead = " (a lead)" if row.strength != "confirmed" else ""
+        lead = " (a lead)" if row.strength == "suggests" else ""
         bundle = f"{found.bundle} {found.folder}"
         if found.bundle in gone:
             bundle += f" ({_lost(gone[found.bundle], found.node)})"
