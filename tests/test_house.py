@@ -39,6 +39,7 @@ ORDER = (
     "report",
     "ledger",
     "compare",
+    "export",
     "load",
     "api",
     "__init__",

@@ -14,6 +14,8 @@ from assay.bisection import Found, SearchBundle, SearchWatcher
 from assay.bisection.running import Wanted, prepare_search, search
 from assay.bisection.subject import subject_of, subject_of_bundle
 from assay.core import password
+from assay.export import BundleFrames, bundle_frames
+from assay.export.frames import Library
 from assay.host import host_facts
 from assay.ledger import entered
 from assay.record import Bundle
@@ -122,6 +124,15 @@ def resume_bisect(folder: str | Path, watcher: SearchWatcher | None = None) -> F
 def open_bundle(folder: str | Path) -> Bundle:
     """The bundle in a folder; BundleError if there is none."""
     return Bundle.open(Path(folder))
+
+
+def load_bundle(folder: str | Path, frames: Library = "pandas") -> BundleFrames:
+    """The bundle in a folder with its runs, intervals and verdicts as frames of pandas or polars.
+
+    Raises the errors of `assay.core.errors`: MissingError without the library, AlteredError where
+    the bundle was altered.
+    """
+    return bundle_frames(Bundle.open(Path(folder)), frames)
 
 
 def default_folder(study: str) -> Path:

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Compare commands: which one is faster, by how much, how surely.",
     "show": "Show the verdicts of a bundle.",
     "report": "Write the report of a bundle: one HTML file that needs no network.",
+    "export": "Export a bundle: tables of runs, intervals and verdicts, Markdown, or its charts.",
     "explain": "Why: what each change was to move and did, what it could gain at most, what limits "
     "next.",
     "verify": "Recompute a bundle; exit 1 if anything differs, naming the run that was altered.",
