@@ -276,10 +276,11 @@ def _best(section: BestSection, group: Any) -> Figure:
     for p in group.points:
         low, high = at(p.low), ends[1] if p.high is None else at(p.high)
         colour = INK if p.baseline else SOFT if p.out else DOT
+        face = "white" if p.out and not p.baseline else colour
         if not p.baseline:
             axes.vlines(p.x, low, high, color=colour, linewidth=1.6)
         axes.scatter([p.x], [low], marker="s" if p.baseline else "o", s=40, zorder=3,
-                     facecolors="white" if p.out and not p.baseline else colour, edgecolors=colour)  # fmt: skip
+                     facecolors=face, edgecolors=colour)  # fmt: skip
         if p.sweet:
             axes.scatter([p.x], [low], s=190, facecolors="none", edgecolors=COLOURS["helps"],
                          linewidths=2)  # fmt: skip
