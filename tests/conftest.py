@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from assay.core import password
 from assay.record import Bundle
 from assay.study import Study, read
 from fakes import STUDY, FakeTarget, run_fake
@@ -16,7 +18,9 @@ pytest_plugins = ["limits", "marks"]
 
 
 def pytest_configure() -> None:
-    """Told to end, tests end what they started, as they do on Ctrl-C."""
+    """Told to end, tests end what they started, as they do on Ctrl-C. The ledger of whoever runs
+    them gets no bundle of theirs."""
+    os.environ[password.LEDGER] = "off"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 

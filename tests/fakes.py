@@ -21,7 +21,14 @@ from hdrh.histogram import HdrHistogram
 from assay.bench import Clocks, prepare, run
 from assay.changes import Evidence, RanFunction, SeenExecutable
 from assay.core.errors import MissingError, RunError
-from assay.native.messages import CpuShare, Health, SliceUse, ThreadResult, WindowInterval
+from assay.native.messages import (
+    CpuShare,
+    Health,
+    KindResult,
+    SliceUse,
+    ThreadResult,
+    WindowInterval,
+)
 from assay.record import Bundle
 from assay.study import Study
 from assay.targets import TARGETS, Launch, Measured, OnInterval, Slices, Target
@@ -322,6 +329,27 @@ def moving(
         noise = random.Random(number)
         more = {name: value * noise.uniform(0.99, 1.01) for name, value in mine.items()}
         return replace(measured, metrics={**measured.metrics, **more})
+
+    return script
+
+
+def with_kinds(
+    latencies: Mapping[str, tuple[float, float]], operations: int = 20_000
+) -> Callable[[int, Measured], Measured]:
+    """A script that gives runs kinds of request: by kind the latency with the lock-free cache, and
+    with the others, in nanoseconds."""
+
+    def script(number: int, measured: Measured) -> Measured:
+        is_fast = measured.metrics["contention.data_cache"] == 0
+        draws = random.Random(number)
+        kinds = {
+            name: KindResult(
+                operations=int(operations * draws.uniform(0.999, 1.001)),
+                histogram=histogram(round(pair[not is_fast] * draws.uniform(0.98, 1.02))),
+            )
+            for name, pair in latencies.items()
+        }
+        return replace(measured, by_kind=kinds)
 
     return script
 

@@ -52,7 +52,18 @@ FIXTURES = frozenset({"browser", "desk"})
 """Fixtures of tests that start a browser or the command."""
 
 SHORT = frozenset(
-    {"aarch64-linux-gnu-gcc", "assayer", "cp", "echo", "gcc", "git", "ldconfig", "ls", "objdump"}
+    {
+        "aarch64-linux-gnu-gcc",
+        "assayer",
+        "cp",
+        "echo",
+        "fc-list",
+        "gcc",
+        "git",
+        "ldconfig",
+        "ls",
+        "objdump",
+    }
     | {"rm", "sh", "touch", "vmstat", "zstd"}
 )
 """Programs that end at once."""

@@ -112,7 +112,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / tree).mkdir()
         (folder / tree / "pause.c").write_text("int main(void) { return 0; }\n")
     ready = shell(
-        "assay host show --json > host.json; assay inspect SRC --write-baseline accepted.json",
+        "assay host show --json > host.json; assay inspect SRC --write-baseline accepted.json; "
+        "assay ledger add BUNDLE",
         folder,
     )
     assert ready.returncode == 0, ready.stderr
@@ -125,7 +126,12 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],
         cwd=folder,
-        env={**os.environ, "PATH": where},
+        env={
+            **os.environ,
+            "PATH": where,
+            "ASSAY_LEDGER": f"sqlite:///{folder}/ledger.sqlite3",
+            "XDG_STATE_HOME": str(folder / "state"),
+        },
         capture_output=True,
         text=True,
         timeout=60,

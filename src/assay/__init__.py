@@ -8,6 +8,7 @@ The command line is a thin layer over what stands here:
     resume_bisect go on with a search that was interrupted
     adopt_study   a copy of somebody else's bundle to go on with, and what that would run
     resume_study  go on with one that was interrupted, or extend one that is undecided
+    load_bundle   a bundle on disk as frames for a notebook
     open_bundle   a bundle on disk: its plan, runs and verdicts
     differences   where a bundle does not recompute to what it says
     audit         published statements held against the tables they were made from
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from assay.api import (
         adopt_study,
         bisect,
+        load_bundle,
         open_bundle,
         resume_bisect,
         resume_study,
@@ -40,7 +42,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     **{
         "core.errors": "AssayError",
-        "api": "adopt_study bisect open_bundle resume_bisect resume_study run_study",
+        "api": "adopt_study bisect load_bundle open_bundle resume_bisect resume_study run_study",
         "bench.machine_noise": "MachineNoise machine_noise",
         "claims": "Audited audit",
         "price": "Price Ratio Worth worth",
@@ -66,6 +68,7 @@ __all__ = [
     "bisect",
     "decide",
     "differences",
+    "load_bundle",
     "machine_noise",
     "open_bundle",
     "resume_bisect",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,10 @@ from assay.bisection import Found, SearchBundle, SearchWatcher
 from assay.bisection.running import Wanted, prepare_search, search
 from assay.bisection.subject import subject_of, subject_of_bundle
 from assay.core import password
+from assay.export import BundleFrames, bundle_frames
+from assay.export.frames import Library
 from assay.host import host_facts
+from assay.ledger import entered
 from assay.record import Bundle
 from assay.study import locate, read
 from assay.verdict.rows import Verdicts
@@ -47,7 +51,8 @@ def run_study(
         full=full,
         watcher=watcher,
     )
-    return bundle, run(bundle, watcher)
+    with entered(bundle.folder, warnings.warn):
+        return bundle, run(bundle, watcher)
 
 
 def resume_study(
@@ -60,7 +65,8 @@ def resume_study(
     password.take()
     bundle = Bundle.open(Path(folder))
     require_same_machine(bundle, host_facts())
-    return run(bundle, watcher, extend=extend)
+    with entered(bundle.folder, warnings.warn):
+        return run(bundle, watcher, extend=extend)
 
 
 def adopt_study(folder: str | Path, out: str | Path | None = None) -> tuple[Bundle, list[str]]:
@@ -102,7 +108,8 @@ def bisect(
     folder = Path(out) if out else default_folder(f"bisect-{subject.study.name}")
     wanted = Wanted(good, bad, paths, expected, budget_s, seed, overrides)
     bundle = prepare_search(subject, wanted, folder, host_facts(), watcher=watcher)
-    return bundle, search(bundle, subject, watcher)
+    with entered(bundle.folder, warnings.warn):
+        return bundle, search(bundle, subject, watcher)
 
 
 def resume_bisect(folder: str | Path, watcher: SearchWatcher | None = None) -> Found:
@@ -110,12 +117,22 @@ def resume_bisect(folder: str | Path, watcher: SearchWatcher | None = None) -> F
     password.take()
     bundle = SearchBundle.open(Path(folder))
     require_same_machine(bundle, host_facts())
-    return search(bundle, subject_of_bundle(bundle), watcher)
+    with entered(bundle.folder, warnings.warn):
+        return search(bundle, subject_of_bundle(bundle), watcher)
 
 
 def open_bundle(folder: str | Path) -> Bundle:
     """The bundle in a folder; BundleError if there is none."""
     return Bundle.open(Path(folder))
+
+
+def load_bundle(folder: str | Path, frames: Library = "pandas") -> BundleFrames:
+    """The bundle in a folder with its runs, intervals and verdicts as frames of pandas or polars.
+
+    Raises the errors of `assay.core.errors`: MissingError without the library, AlteredError where
+    the bundle was altered.
+    """
+    return bundle_frames(Bundle.open(Path(folder)), frames)
 
 
 def default_folder(study: str) -> Path:

@@ -88,7 +88,7 @@ def test_the_password_of_the_environment_is_inherited_by_nobody(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     """By no server and no command of a user's, once it is known; it still opens every address."""
-    monkeypatch.setattr(password, "_kept", [])
+    monkeypatch.setattr(password, "_kept", {})
     monkeypatch.setenv(password.VARIABLE, "hidden")
     password.take()
     assert parse_url("mysql://ann@host/shop").password == "hidden"

@@ -22,7 +22,7 @@ from assay.record import Bundle
 from assay.report.html.page import report_html
 from assay.report.html.view import ReportView, view
 from assay.targets import Measured
-from fakes import FACTS, FakeTarget, histogram, throttled
+from fakes import FACTS, FakeTarget, histogram, throttled, with_kinds
 
 EVIL = "<script>alert(1)</script>"
 
@@ -96,12 +96,21 @@ SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "wide": lambda f: made(f, PLAIN, GREAT(script=wide), facts={**FACTS, "cpus": 64, "can": CAN}),
     "empty": lambda f: made(f, PLAIN, runs=False),
     "unmeasured": lambda f: made(f, PLAIN, TARGET(script=quiet), facts={**LEAST}),
+    "kinds": lambda f: made(f, PLAIN, TARGET(script=with_kinds(KINDS)), full=True),
     "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"30s"'), TARGET(noise=0.2)),
     **DESIGNS,
     "evil-screen": lambda f: made(f, evil(designed("screen", HINT, CACHE, PADDING))),
     "evil-scaling": lambda f: made(f, evil(scaling("1, 2, 4, 6, 8, 12", CACHE, compare=COMPARE))),
+    "evil-kinds": lambda f: made(f, evil(PLAIN), TARGET(script=with_kinds(EVIL_KINDS))),
     "evil": lambda f: made(f, evil(PLAIN), TARGET(stand_in=f"stand-in {EVIL}")),
 }
+KINDS = {
+    "read": (7e5, 1e6),
+    "update": (1e6, 1e6),
+    "scan": (3e6, 2e6),
+    **{f"q{n:02d}": (1e6 * (1 + n % 3), 1e6 * (1 + n % 3)) for n in range(12)},
+}
+EVIL_KINDS = {f"{EVIL} {n}": (7e5, 1e6) for n in range(3)}
 CAN = {
     "pmu": {"ok": False, "why": "perf_event_paranoid is 4"},
     "htm": {"state": "always-aborts", "why": "the microcode turned it off"},

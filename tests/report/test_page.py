@@ -69,6 +69,20 @@ def test_every_estimate_is_a_dot_and_every_interval_a_line(
     assert marks["forest", "interval"] == len(known) - free
 
 
+def test_every_kind_of_request_is_a_dot(samples: Made, dumped: dict[str, Page]) -> None:
+    """Sorted by what the change does to it, under the comparison that it belongs to."""
+    said = samples.view("kinds").kinds
+    assert said is not None
+    rows = [r for g in said.groups for r in g.rows]
+    for word in ("helps", "hurts", "no difference", "undecided"):
+        expected = sum(r.word == word for r in rows)
+        assert dumped["kinds"].marks["kinds", f"estimate, {word}"] == expected
+    for group in said.groups:
+        found = [r.estimate for r in group.rows]
+        assert found == sorted(found, reverse=True)
+    assert dumped["evil-kinds"].elements["script"] == dumped["plain"].elements["script"]
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_arm_has_its_latency_curve_and_every_cpu_its_dot(
     samples: Made, dumped: dict[str, Page], name: str

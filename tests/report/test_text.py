@@ -11,8 +11,10 @@ from rich.console import Console
 from assay.bench import prepare, run
 from assay.cli.display.live import Plain, Terminal
 from assay.core.errors import VoidError
+from assay.explain import explain
 from assay.record import Bundle, replayed
 from assay.report import verdict_lines
+from assay.report.terminal.explained import explanation_lines
 from assay.study import read
 from fakes import FACTS, STUDY, FakeTarget, run_fake, throttled
 
@@ -82,3 +84,15 @@ def test_an_unbounded_interval_is_no_number(tmp_path: Path, fake: FakeTarget) ->
         run(bundle, targets=targets, clocks=fake.clock.clocks())
     assert "[unbounded]" in text(bundle)
     assert "stopped: block 2 was void 4 times" in text(bundle)
+
+
+def test_kinds_of_request_are_summed_up(samples) -> None:
+    """What differs is named, largest first; what does not is counted."""
+    bundle = samples.bundle("kinds")
+    lines = [line.text for line in verdict_lines(bundle.verdicts(), bundle.plan)]
+    (found,) = [text for text in lines if text.startswith("cache   latency_p50:")]
+    assert "2 of 15 kinds differ: scan -3" in found
+    assert "read +4" in found
+    assert "13 no difference" in found
+    told = [line.text for line in explanation_lines(bundle.plan, explain(bundle))]
+    assert any(text.startswith("    by kind") and "scan -3" in text for text in told)

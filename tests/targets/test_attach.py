@@ -80,7 +80,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Journals of the test's own, of which none is left."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("ASSAY_PASSWORD", raising=False)
-    monkeypatch.setattr(password, "_kept", [])
+    monkeypatch.setattr(password, "_kept", {})
     yield
     assert list(journals().glob("*")) == []
 

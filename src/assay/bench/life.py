@@ -18,6 +18,7 @@ from assay.bench.counters import Uncounted, beside
 from assay.bench.environment import surrounded
 from assay.bench.guard import void_reason
 from assay.bench.host_values import HOST
+from assay.bench.kinds import kind_records
 from assay.bench.profiling import Unprofiled, profiled
 from assay.changes import Application, Evidence, applied_values
 from assay.core.errors import AssayError, RunError
@@ -195,6 +196,7 @@ def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
         witness=_witnesses(job, evidence),
         dose=_doses(job, measured),
         health=measured.health,
+        by_kind=kind_records(measured),
     )
 
 

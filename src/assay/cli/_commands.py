@@ -20,10 +20,13 @@ COMMANDS = {
     "compare": "Compare commands: which one is faster, by how much, how surely.",
     "show": "Show the verdicts of a bundle.",
     "report": "Write the report of a bundle: one HTML file that needs no network.",
+    "export": "Export a bundle: tables of runs, intervals and verdicts, Markdown, or its charts.",
     "explain": "Why: what each change was to move and did, what it could gain at most, what limits "
     "next.",
     "verify": "Recompute a bundle; exit 1 if anything differs, naming the run that was altered.",
     "decide": "Decide on runs that were measured with any tool: one row per run.",
+    "ledger": "All bundles, later: what is known about a change, how an answer moved, what agrees.",
+    "history": "One question over time, versions and machines, with change points.",
     "load": "Put load on a server and say what it did, and whether the client was the limit.",
     "serve": "Be a small server on loopback until interrupted; its addresses go to stdout.",
     "list": "List what a study, an audit or a price can name.",

@@ -78,6 +78,13 @@ def complain(message: str, next_step: str) -> None:
         story().print(Text(f"next: {next_step}"))
 
 
+def warn(message: str) -> None:
+    """One warning on stderr."""
+    from rich.text import Text
+
+    story().print(Text(f"warning: {message}", style="yellow"))
+
+
 def story() -> Console:
     """Where progress and remarks go."""
     return clean_console()(stderr=True, soft_wrap=True, highlight=False, markup=False)

@@ -12,7 +12,7 @@ from assay.bench.resumption import require_same_machine
 from assay.bisection import Found, SearchBundle, SearchWatcher, found_of, searched
 from assay.bisection.running import Wanted, prepare_search, search
 from assay.bisection.subject import Subject, subject_of, subject_of_bundle
-from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json
+from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json, warn
 from assay.cli.display.builds import building
 from assay.cli.display.disturbance import say_disturbance, say_noise
 from assay.cli.display.search import PlainSearch, TerminalSearch
@@ -20,6 +20,7 @@ from assay.cli.run import SET_OPTION, overrides_of
 from assay.core.errors import ExitCode, InputError
 from assay.core.units import parse_duration, parse_percent
 from assay.host import host_facts
+from assay.ledger import entered
 from assay.report import search_lines
 from assay.report.html.bisection import search_html
 from assay.study import locate
@@ -70,7 +71,8 @@ def command(
         require_same_machine(bundle, host_facts())
         subject = subject_of_bundle(bundle)
     try:
-        search(bundle, subject, watcher)
+        with entered(bundle.folder, warn):
+            search(bundle, subject, watcher)
     finally:
         found = _answer(bundle, json)
     return None if found.answer == "named" else ExitCode.NO

@@ -21,6 +21,7 @@ from assay.cli._output import (
     tell,
     tell_json,
     tell_tables,
+    warn,
 )
 from assay.cli._quantities import read_fraction, read_seconds
 from assay.cli.display.compared import ComparedTerminal, alone_view, compared_view
@@ -31,6 +32,7 @@ from assay.core.errors import ExitCode, InputError
 from assay.core.metrics import Better
 from assay.core.parameters import nearest
 from assay.host import host_facts, wait_until_quiet
+from assay.ledger import entered
 from assay.record import Bundle
 from assay.report import Line
 from assay.report.html.page import report_html
@@ -160,7 +162,8 @@ def _run(study: Study, text: str, out: Path | None, seed: int | None) -> Bundle:
     watcher, facts = _watcher(), host_facts()
     folder = out or default_folder(study.name)
     bundle = prepare(study, folder, facts, base=Path.cwd(), seed=seed, watcher=watcher)
-    run(bundle, watcher, clocks=_clocks())
+    with entered(bundle.folder, warn):
+        run(bundle, watcher, clocks=_clocks())
     return bundle
 
 

@@ -10,13 +10,14 @@ import typer
 from assay.api import adopt_study, default_folder
 from assay.bench import Watcher, prepare, require_no_pilot, run
 from assay.bench.resumption import require_same_machine
-from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json
+from assay.cli._output import JSON_OPTION, clean_console, guarded, story, tell, tell_json, warn
 from assay.cli.display.builds import building, say_builds
 from assay.cli.display.disturbance import say_disturbance, say_noise
 from assay.cli.display.live import Plain, Terminal
 from assay.core.errors import ExitCode, InputError
 from assay.explain import explanations
 from assay.host import host_facts, limits
+from assay.ledger import entered
 from assay.record import Bundle
 from assay.record.signature import require_key
 from assay.record.signature import sign as sign_bundle
@@ -79,7 +80,8 @@ def command(
         bundle = Bundle.open(folder)
         require_same_machine(bundle, host_facts())
     try:
-        run(bundle, watcher, extend=extend is not None)
+        with entered(bundle.folder, warn):
+            run(bundle, watcher, extend=extend is not None)
     finally:
         _answer(bundle, json)
         if sign is not None and bundle.has_verdicts:

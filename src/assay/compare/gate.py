@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from assay.compare.study_text import FACTOR
 from assay.core.metrics import metric
-from assay.core.printable import printable
+from assay.core.printable import markdown_cell, printable
 from assay.core.units import format_percent, format_quantity, percent
 from assay.plan import Plan
 from assay.plan.names import BASELINE
@@ -63,9 +63,9 @@ def markdown(plan: Plan, records: Sequence[RunRecord], verdicts: Verdicts, allow
     ]
     for case in plan.cases:
         lines += _rows(plan, records, verdicts, case.name)
-    lines += ["", *(f"{_escaped(s)}  " for s in answer(plan, verdicts))]
+    lines += ["", *(f"{markdown_cell(s)}  " for s in answer(plan, verdicts))]
     lines += [f"{verdicts.blocks} blocks, {verdicts.runs} runs, seed {plan.seed}."]
-    lines += [f"> {_escaped(w)}" for w in verdicts.warnings]
+    lines += [f"> {markdown_cell(w)}" for w in verdicts.warnings]
     return "\n".join(lines) + "\n"
 
 
@@ -83,7 +83,7 @@ def _rows(plan: Plan, records: Sequence[RunRecord], verdicts: Verdicts, case: st
         ]
         median = format_quantity(statistics.median(values), unit) if values else ""
         name = _code(arm.levels[FACTOR])
-        name = f"{_escaped(case)}: {name}" if len(plan.cases) > 1 else name
+        name = f"{markdown_cell(case)}: {name}" if len(plan.cases) > 1 else name
         row = found.get(arm.name)
         said = (
             ("", "baseline", "")
@@ -156,8 +156,3 @@ def _annotation(kind: str, row: Row, text: str) -> str:
 def _code(name: str) -> str:
     """A name as code in a cell of a table."""
     return f"`{printable(name).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
-
-
-def _escaped(text: str) -> str:
-    """Text that no part of is taken for HTML or a table."""
-    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")

@@ -115,6 +115,14 @@ class MissingError(AssayError):
     exit_code = ExitCode.MISSING
 
 
+class LedgerError(MissingError):
+    """The ledger cannot be read or written; the bundles are as they were."""
+
+
+class DamagedLedgerError(LedgerError):
+    """The file of the ledger is no database, or not the ledger's: `assay ledger rebuild`."""
+
+
 class StatisticsError(MissingError):
     """Another version of the statistics decided a bundle, and this one cannot recompute it."""
 

@@ -26,6 +26,11 @@ def printable_json(text: str) -> str:
     return "".join(json.dumps(c)[1:-1] if _steers(c) and c != "\n" else c for c in text)
 
 
+def markdown_cell(text: str) -> str:
+    """Text for a cell of a Markdown table: no part of it is taken for HTML, or ends the cell."""
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+
+
 def _steers(character: str) -> bool:
     return unicodedata.category(character) in _STEERING
 

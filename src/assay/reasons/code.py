@@ -26,6 +26,7 @@ class Code(enum.StrEnum):
     CARRIED = "carried"
     COARSE_STEPS = "coarse-steps"
     CHANCE = "chance"
+    CHANCE_AMONG_KINDS = "chance-among-kinds"
     SECONDARY = "secondary"
     NO_WITNESS = "no-witness"
     TOO_FEW_LATENCIES = "too-few-latencies"

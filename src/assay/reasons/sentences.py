@@ -179,6 +179,7 @@ SENTENCES: dict[Code, Callable[..., str]] = {
     Code.CARRIED: _carried,
     Code.COARSE_STEPS: _coarse_steps,
     Code.CHANCE: lambda: "not beyond what chance brings among so many metrics",
+    Code.CHANCE_AMONG_KINDS: lambda: "not beyond what chance brings among so many kinds",
     Code.SECONDARY: lambda: "a secondary metric, fixed sample",
     Code.NO_WITNESS: lambda evidence: f"no witness: {evidence}",
     Code.TOO_FEW_LATENCIES: _too_few_latencies,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assay.record.observations import counted_blocks, counting, statuses
     from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
     from assay.record.replay import Replay, Step
-    from assay.record.run import RunRecord, WitnessRecord
+    from assay.record.run import KindRecord, RunRecord, WitnessRecord
     from assay.record.verification import (
         checked_verdicts,
         counted_runs,
@@ -28,12 +28,13 @@ __getattr__, __dir__ = lazily(
     observations="counted_blocks counting statuses",
     profile="ProfiledFunction ProfiledStack RunProfile",
     replay="Replay Step",
-    run="RunRecord WitnessRecord",
+    run="KindRecord RunRecord WitnessRecord",
     verification="checked_verdicts counted_runs differences replayed verdicts_of",
 )
 
 __all__ = [
     "Bundle",
+    "KindRecord",
     "ProfiledFunction",
     "ProfiledStack",
     "Replay",

@@ -212,8 +212,7 @@ class ChainedBundle(ABC, Generic[SomePlan, Line]):
         return path
 
     def _start(self) -> str:
-        parts = [files.read(self.folder / name) for name in ("plan.json", "host.json")]
-        return digest(b"".join(digest(p).encode() for p in parts))
+        return files.identity(self.folder)
 
     def _whole_lines(self) -> list[bytes]:
         data = files.read(self.folder / "runs.jsonl")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from assay.core.cache import needs_room
+from assay.core.digest import digest
 from assay.core.errors import AlteredError, BundleError
 
 BYTES_MAX = 1 << 30
@@ -25,6 +26,12 @@ def read(path: Path) -> bytes:
     """Its contents; AlteredError if it is no plain file or too large."""
     with plain(path, os.O_RDONLY) as file:
         return file.read(BYTES_MAX)
+
+
+def identity(folder: Path) -> str:
+    """What a bundle is known by, and its first run follows: the digest of its plan and its host."""
+    parts = [read(folder / name) for name in ("plan.json", "host.json")]
+    return digest(b"".join(digest(part).encode() for part in parts))
 
 
 def plain(path: Path, flags: int) -> IO[bytes]:

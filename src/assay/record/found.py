@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.native.messages import CpuShare, Health, ThreadResult, WindowInterval
 from assay.record.replay import Step
-from assay.record.run import RunRecord, Status, WitnessRecord
+from assay.record.run import KindRecord, RunRecord, Status, WitnessRecord
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class RunFound:
     dose: Mapping[str, float] = field(default_factory=dict)
     health: Health | None = None
     profile: str = ""
+    by_kind: Mapping[str, KindRecord] = field(default_factory=dict)
 
     def recorded(self, step: Step, run: int, started: str, took_s: float) -> RunRecord:
         """The record of the run that was made for a step."""
@@ -65,4 +66,5 @@ class RunFound:
             dose=dict(self.dose),
             health=self.health,
             profile=self.profile,
+            by_kind=dict(self.by_kind),
         )

@@ -9,7 +9,7 @@ from assay.record.run import RunRecord
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.latency import Saturation, latency_count, saturated
 from assay.stats.stationarity import trend_of
-from assay.verdict.observations import Block, Observation, Overhead, Seen, SliceSeen
+from assay.verdict.observations import Block, KindSeen, Observation, Overhead, Seen, SliceSeen
 
 LEAST_REST_S = 0.020
 """In a shorter rest the server's own way to a stop is most of what it did."""
@@ -66,6 +66,10 @@ def observation(record: RunRecord, constants: Constants) -> Observation:
         overhead=overhead(record),
         machine=_machine(record.health),
         slices=_slices(record),
+        kinds={
+            name: KindSeen(kind.metrics, latency_count(kind.operations, record.latency_of))
+            for name, kind in record.by_kind.items()
+        },
     )
 
 

@@ -25,6 +25,15 @@ class WitnessRecord(Recorded):
     evidence: str
 
 
+class KindRecord(Recorded):
+    """What a run did of one kind of request: metrics in the units of `assay.core.metrics`, and a
+    histogram as that of the run."""
+
+    operations: int
+    metrics: dict[str, float]
+    histogram: str
+
+
 class RunRecord(Recorded):
     """One run: one observation, or the reason why it is none.
 
@@ -33,8 +42,8 @@ class RunRecord(Recorded):
     operation where the change counts it so; `extension` numbers the extension of the study
     that the run belongs to, 0 as planned; measuring took `overhead_ns_per_operation` of an
     operation's time, None where that is not the server's, or was not measured; `profile` is the
-    SHA-256 of its file in `profiles/`, or empty; `health` is None where the run failed; `digest` is
-    chained to the line before.
+    SHA-256 of its file in `profiles/`, or empty; `by_kind` is empty where all requests are of one
+    kind; `health` is None where the run failed; `digest` is chained to the line before.
     """
 
     run: int
@@ -65,6 +74,7 @@ class RunRecord(Recorded):
     dose: dict[str, float]
     health: Annotated[Health | None, BeforeValidator(lambda seen: seen or None)]
     profile: str = ""
+    by_kind: dict[str, KindRecord] = {}
     digest: str = ""
 
     def title(self) -> str:

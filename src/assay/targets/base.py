@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from assay.changes import Evidence
 from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
-from assay.native.messages import CpuShare, Health, ThreadResult, WindowInterval
+from assay.native.messages import CpuShare, Health, KindResult, ThreadResult, WindowInterval
 from assay.targets.servers.framework.attachment import Attachable
 
 
@@ -119,7 +119,7 @@ class Measured:
     are operations that failed, a part of `operations`; `latency_of` says what one
     latency is of: "operations", or "batches of 1024" where one is too short to time;
     `overhead_ns_per_operation` is what measuring takes of an operation's time, None where that is
-    not the server's.
+    not the server's; `by_kind` has the operations and the histogram of each kind of request.
     """
 
     complete: bool
@@ -135,6 +135,7 @@ class Measured:
     cpus: list[CpuShare]
     health: Health
     overhead_ns_per_operation: float | None = None
+    by_kind: Mapping[str, KindResult] = field(default_factory=dict)
 
 
 OnInterval = Callable[[int, float], None]

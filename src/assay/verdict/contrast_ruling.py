@@ -22,6 +22,7 @@ from assay.stats.selection import BestSet, best_set, settled
 from assay.stats.sequence import Judgement, judge, judge_once
 from assay.stats.total_work import TotalWork, typical_only
 from assay.verdict import validity
+from assay.verdict.kinds import kind_rows
 from assay.verdict.observations import Block, Table, suite_table, tables
 from assay.verdict.predictions import prediction_rows
 from assay.verdict.rows import (
@@ -125,6 +126,8 @@ def confirm(task: Task) -> Ruling:
     ended = _Ended(differs, finished)
     rows = [_row(task, key, judged[key], settled_[key], ended) for key in judged]
     if finished:
+        if looks is not None and not differs:
+            rows = _with_kinds(task, judged, settled_, rows, looks)
         # What follows are leads and predictions, of the primary metric too: none ranks an arm.
         best = ranked(task.plan, rows, field_.best()) if field_ is not None else None
         rows += stability_rows(task.plan, task.blocks, {row.arm for row in rows})
@@ -298,6 +301,27 @@ def _row(task: Task, key: Key, judgement: Judgement, settled_: _Settled, ended: 
         reason=worded(reasons),
         reasons=list(reasons),
     )
+
+
+def _with_kinds(
+    task: Task,
+    judged: Mapping[Key, Judgement],
+    settled_: Mapping[Key, _Settled],
+    rows: Sequence[Row],
+    looks: Schedule,
+) -> list[Row]:
+    """The rows with what they come to by kind of request, where they themselves may say a word."""
+    asked = {
+        key: task.contrast(key)
+        for key, found in settled_.items()
+        if found.word is not Word.INVALID
+        and all(reason.code is not Code.CARRIED for reason in found.reasons)
+    }
+    kinds = kind_rows(task.plan, task.blocks, asked, judged, looks)
+    return [
+        row.model_copy(update={"by_kind": kinds.get(key, [])})
+        for key, row in zip(judged, rows, strict=True)
+    ]
 
 
 def _bounded(total: TotalWork | None) -> Bounded | None:

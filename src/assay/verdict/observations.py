@@ -69,6 +69,14 @@ class Overhead:
 
 
 @dataclass(frozen=True)
+class KindSeen:
+    """What a run did of one kind of request: its metrics, and how many latencies they are of."""
+
+    metrics: Mapping[str, float]
+    latencies: int
+
+
+@dataclass(frozen=True)
 class Observation:
     """One run that counts.
 
@@ -82,6 +90,7 @@ class Observation:
     machine    what else took CPUs meanwhile: "steal" as a fraction, "foreign_cpu" as CPUs
     slices     where arms took turns: each turn, the first of one arm next to the first of another;
                where runs were calibrated: each slice of this one
+    kinds      by kind of request; empty where all are of one kind
     """
 
     metrics: Mapping[str, float]
@@ -95,6 +104,7 @@ class Observation:
     overhead: Overhead | None = None
     machine: Mapping[str, float] = field(default_factory=dict)
     slices: tuple[SliceSeen, ...] = ()
+    kinds: Mapping[str, KindSeen] = field(default_factory=dict)
 
     @property
     def disturbed(self) -> bool:

@@ -55,6 +55,24 @@ class Bounded(VerdictRecord):
     high: float | None
 
 
+class KindRow(VerdictRecord):
+    """The same comparison for one kind of request; effects are fractions, up is better.
+
+    "helps" and "hurts" are discoveries: the share of false ones among them, over all kinds and
+    comparisons of a metric, is held at the false discovery rate of the plan.
+    """
+
+    request: str
+    metric: str
+    word: str
+    estimate: float
+    low: float | None
+    high: float | None
+    blocks: int
+    reason: str
+    reasons: list[Reason]
+
+
 class Row(VerdictRecord):
     """One verdict. Effects are fractions, up is better; None where nothing bounds them.
 
@@ -64,7 +82,8 @@ class Row(VerdictRecord):
     version 1 of the statistics.
     `reasons` are codes with their fields, `reason` is their text; bundles made before there were
     codes have the text only. `predicted` and `outcome` are of rows of kind "prediction" only:
-    which way the metric was to go as measured, and what became of that.
+    which way the metric was to go as measured, and what became of that. `by_kind` is of rows on the
+    primary metric in one case, once the study is over.
     """
 
     case: str
@@ -86,6 +105,7 @@ class Row(VerdictRecord):
     reasons: list[Reason] = []
     predicted: Direction | None = None
     outcome: Outcome | None = None
+    by_kind: list[KindRow] = []
 
     @model_validator(mode="before")
     @classmethod

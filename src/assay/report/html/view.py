@@ -30,6 +30,7 @@ from assay.record import (
 )
 from assay.report.html.best import BestSection, best_view
 from assay.report.html.causes import CauseSection, causes_view
+from assay.report.html.kinds import KindSection, kinds_view
 from assay.report.html.latency import LatencyGroup, latency_groups
 from assay.report.html.profiled import ProfileSection, profile_view
 from assay.report.html.rows import (
@@ -189,6 +190,7 @@ class ReportView:
     slow: SlowSection
     best: BestSection | None
     forest: Forest
+    kinds: KindSection | None
     runs: RunSection
     latency: LatencySection
     cpus: CpuSection
@@ -219,6 +221,7 @@ def view(bundle: Bundle) -> ReportView:
         slow=SlowSection(slow_rows(plan, verdicts), len(plan.cases) > 1),
         best=best_view(plan, verdicts),
         forest=forest(plan, verdicts),
+        kinds=kinds_view(plan, verdicts),
         runs=_run_section(plan, runs, verdicts.blocks),
         latency=_latency_section(plan, counted),
         cpus=_cpu_section(plan, counted),
@@ -240,7 +243,7 @@ def view(bundle: Bundle) -> ReportView:
 LOGARITHMIC_ABOVE = 8.0
 """A span of latencies beyond this factor hides the small ones on a linear axis."""
 
-CHARTS = ("screen", "scaling", "best", "forest", "runs", "latency", "cpus")
+CHARTS = ("screen", "scaling", "best", "forest", "kinds", "runs", "latency", "cpus")
 """The parts of a view that charts are drawn from."""
 
 

@@ -21,6 +21,7 @@ from assay.report.terminal.screen import screen_lines
 from assay.report.words.best import NAMES_SHOWN, few, standing
 from assay.report.words.built import build_lines
 from assay.report.words.explained import cause, holds
+from assay.report.words.kinds import kinds_of, kinds_text
 from assay.report.words.line import Line
 from assay.report.words.particulars import extension_text, measuring_text
 from assay.report.words.sections import (
@@ -72,6 +73,7 @@ def verdict_lines(
     lines += screen_lines(plan, verdicts)
     lines += _confirmed(plan, verdicts, explained)
     lines += scaling_lines(plan, verdicts)
+    lines += _kinds(plan, verdicts)
     lines += _slow(verdicts, plan)
     lines += [] if told else _leads(plan, verdicts)
     best = best_lines(plan, verdicts)
@@ -189,6 +191,21 @@ class _Table:
         lines = [Line(f"    witness  held: {t}", "dim") for t in list(seen)[:EVIDENCE_SHOWN]]
         more = len(seen) - EVIDENCE_SHOWN
         return lines + ([Line(f"    and {more} more, in the report", "dim")] if more > 0 else [])
+
+
+def _kinds(plan: Plan, verdicts: Verdicts) -> list[Line]:
+    """What the arms did by kind of request, a line a metric."""
+    rows = [row for row in primary(verdicts) if row.by_kind]
+    if not rows:
+        return []
+    rate = percent(plan.constants.false_discovery_rate)
+    head = f"By kind of request, up is better (false discoveries held at {rate} for each metric)"
+    lines = [Line(head, "dim")]
+    for row in rows:
+        case = f"{row.case}: " if len(plan.cases) > 1 else ""
+        lines += [Line(f"{case}{short(row)}   {group.metric}: {kinds_text(group)}")
+                  for group in kinds_of(row)]  # fmt: skip
+    return [*lines, Line("")]
 
 
 def _compared(row: Row) -> tuple[str, str, str]:

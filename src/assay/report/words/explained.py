@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from assay.core.units import format_percent
 from assay.explain import Bound, Explanation, Identity, Limit
+from assay.report.words.kinds import kinds_of, kinds_text
 from assay.report.words.wording import as_measured, estimate, interval, listed
 from assay.verdict.predictions import FLOOR
 from assay.verdict.rows import Bounded, Row
@@ -114,6 +115,10 @@ def parts(one: Explanation) -> list[tuple[str, str, str]]:
         if one.identity.elsewhere:
             text = f"{listed(one.identity.elsewhere)} moved: that part is no cheaper work"
             found.append(("", text, "yellow"))
+    found += [
+        ("by kind", f"{group.metric}, up is better: {kinds_text(group)}", "")
+        for group in kinds_of(one.verdict)
+    ]
     return found
 
 

@@ -225,6 +225,7 @@ def _measured(
         histogram=result.histogram,
         latency_of=result.latency_of,
         overhead_ns_per_operation=result.overhead_ns_per_operation,
+        by_kind=result.by_kind,
         intervals=list(intervals),
         threads=result.threads,
         cpus=result.cpus,

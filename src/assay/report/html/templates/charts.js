@@ -238,5 +238,5 @@
     });
   }
 
-  Object.assign(charts, { forest, runs, latency, cpus });
+  Object.assign(charts, { forest, kinds: forest, runs, latency, cpus });
 }

@@ -1,0 +1,1 @@
+"""A migration a file, named by the revision that it leads to."""
