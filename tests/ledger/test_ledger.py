@@ -13,9 +13,9 @@ import pytest
 from assay.core import password
 from assay.core.errors import AlteredError, DamagedLedgerError, InputError, LedgerError
 from assay.ledger import (
-    Asked,
     Ledger,
     LedgerEntry,
+    LedgerQuery,
     compare_entries,
     entered,
     entry_of,
@@ -88,14 +88,14 @@ def test_what_is_entered_is_what_comes_out(ledger: Ledger, finished: Bundle) -> 
 def test_answers_are_found_by_the_words_of_a_change(ledger: Ledger, finished: Bundle) -> None:
     """In the plural too, by what the catalogue says of it, and by other filters."""
     ledger.add(entry_of(finished.folder))
-    assert {f.row.of for f in ledger.rows(Asked(words=["spin", "hints"]))} == {"hint"}
-    assert {f.row.of for f in ledger.rows(Asked(words=["data cache"]))} >= {"cache"}
-    assert {f.row.of for f in ledger.rows(Asked(word="helps"))} == {"cache"}
-    assert not ledger.rows(Asked(words=["spin"], target="redis"))
-    assert ledger.rows(Asked(words=["spin"], target="engine", workload="ycsb"))
-    assert not ledger.rows(Asked(since="2027"))
-    assert not ledger.rows(Asked(words=["100%"]))
-    leads = ledger.rows(Asked(leads=True))
+    assert {f.row.of for f in ledger.rows(LedgerQuery(words=["spin", "hints"]))} == {"hint"}
+    assert {f.row.of for f in ledger.rows(LedgerQuery(words=["data cache"]))} >= {"cache"}
+    assert {f.row.of for f in ledger.rows(LedgerQuery(word="helps"))} == {"cache"}
+    assert not ledger.rows(LedgerQuery(words=["spin"], target="redis"))
+    assert ledger.rows(LedgerQuery(words=["spin"], target="engine", workload="ycsb"))
+    assert not ledger.rows(LedgerQuery(since="2027"))
+    assert not ledger.rows(LedgerQuery(words=["100%"]))
+    leads = ledger.rows(LedgerQuery(leads=True))
     assert {f.row.strength for f in leads} == {"confirmed", "suggests"}
 
 
@@ -167,7 +167,7 @@ def test_a_file_with_other_tables_is_damaged(place: LedgerPlace) -> None:
     with sqlite3.connect(place.file) as held:
         held.execute("DROP TABLE verdicts")
     with pytest.raises(DamagedLedgerError):
-        Ledger.open(place).rows(Asked())
+        Ledger.open(place).rows(LedgerQuery())
 
 
 def test_rebuilding_finds_bundles_below_a_folder(
@@ -369,8 +369,8 @@ def test_hostile_names_do_nothing(ledger: Ledger, finished: Bundle) -> None:
     """In statements, in patterns, and on a terminal."""
     name = "x'; DROP TABLE bundles; --\x1b[2J%_"
     ledger.add(entry_of(finished.folder).model_copy(update={"study": name}))
-    assert {f.study for f in ledger.rows(Asked(study=name))} == {name}
-    assert not ledger.rows(Asked(study="x%"))
+    assert {f.study for f in ledger.rows(LedgerQuery(study=name))} == {name}
+    assert not ledger.rows(LedgerQuery(study="x%"))
     assert ledger.count() == 1
 
 
@@ -381,9 +381,9 @@ def test_kinds_of_request_are_answers_too(
     fake.script = with_kinds({"read": (7e5, 1e6), "update": (1e6, 1e6)})
     entry = entry_of(run_fake(tmp_path / "kinds", fake, study).folder)
     ledger.add(entry)
-    asked = Asked(words=["read"], metric="latency_p50", kinds=True)
+    asked = LedgerQuery(words=["read"], metric="latency_p50", kinds=True)
     assert {f.row.request for f in ledger.rows(asked)} == {"read"}
-    assert not any(f.row.request for f in ledger.rows(Asked()))
+    assert not any(f.row.request for f in ledger.rows(LedgerQuery()))
     found = compare_entries(entry, entry)
     assert {"cache", "cache on read"} <= {a.label for a in found.answers}
     assert {a.relation for a in found.answers} <= {"agree", "compatible"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from assay.core.errors import LedgerError
-from assay.ledger import Asked, Ledger, LedgerEntry, entry_of
+from assay.ledger import Ledger, LedgerEntry, LedgerQuery, entry_of
 from assay.ledger.places import LedgerPlace
 from assay.record import Bundle
 from assay.targets.servers.postgresql import POSTGRESQL
@@ -53,7 +53,7 @@ def test_two_processes_share_a_ledger(url: str, finished: Bundle) -> None:
     assert ledger.count() == 20
     ledger.add(entry)
     assert entry in [found for _, found in ledger.entries()]
-    found = ledger.rows(Asked(words=["spin hints"], target="engine"))
+    found = ledger.rows(LedgerQuery(words=["spin hints"], target="engine"))
     assert {row.row.of for row in found} == {"hint"}
     ledger.clear()
     assert ledger.count() == 0

@@ -21,10 +21,10 @@ from assay.cli.display.ledger import (
 )
 from assay.core.errors import AssayError, ExitCode, InputError
 from assay.ledger import (
-    Asked,
-    FoundRow,
+    FoundAnswer,
     Ledger,
     LedgerEntry,
+    LedgerQuery,
     ListedBundle,
     compare_entries,
     entry_of,
@@ -112,7 +112,9 @@ def query(
 
     Example: assay ledger query spin hints --word helps
     """
-    asked = Asked(words or (), study, target, workload, metric, word, machine, since, kinds, leads)
+    asked = LedgerQuery(
+        words or (), study, target, workload, metric, word, machine, since, kinds, leads
+    )
     with opened() as ledger:
         found = ledger.rows(asked)
     if json:
@@ -156,7 +158,7 @@ def export(
     if to not in ("csv", "json"):
         raise InputError(f"--to {to}: write csv or json", next_step="--to csv")
     with opened() as ledger:
-        found = ledger.rows(Asked(study=study, kinds=True, leads=True))
+        found = ledger.rows(LedgerQuery(study=study, kinds=True, leads=True))
     lines = [_flat(row) for row in found]
     if to == "json" and out is None:
         tell_json(lines)
@@ -222,7 +224,7 @@ def _entry(name: str) -> LedgerEntry:
     return found
 
 
-def _flat(found: FoundRow) -> dict[str, object]:
+def _flat(found: FoundAnswer) -> dict[str, object]:
     row = found.row.model_dump()
     return {
         **found.model_dump(exclude={"row"}),

@@ -101,7 +101,7 @@ def _head(axes: Axes, text: str) -> None:
     axes.set_title(_named(text, NAME), loc="left", fontsize=10)
 
 
-def _percent(at: Callable[[float], float]) -> Callable[[float, int], str]:
+def _percent(at: Callable[[float], float]) -> Callable[[float, float], str]:
     """How a place on an axis is written, whose effect is `at` it."""
     return lambda place, _: "0 %" if abs(at(place)) < 1e-9 else f"{100 * at(place):+.3g} %"
 
@@ -155,11 +155,12 @@ def _effects(section: Forest | KindSection | ScreenSection, group: Any) -> Figur
 def _runs(section: RunSection, group: Any) -> Figure:
     figure, all_axes = _figure(group.heading, 1.3 * len(group.arms) + 0.8, len(group.arms))
     looks: Mapping[str, dict[str, Any]] = {
-        "counts": {"marker": "o", "s": 12, "color": DOT},
-        "aside": {"marker": "o", "s": 12, "facecolors": "none", "edgecolors": SOFT},
-        "void": {"marker": "D", "s": 22, "facecolors": "none", "edgecolors": COLOURS["undecided"]},
-        "failed": {"marker": "x", "s": 24, "color": COLOURS["hurts"]},
-    }
+        "counts": {"marker": "o", "markersize": 3.5, "color": DOT},
+        "aside": {"marker": "o", "markersize": 3.5, "color": SOFT, "markerfacecolor": "none"},
+        "void": {"marker": "D", "markersize": 4.5, "color": COLOURS["undecided"],
+                 "markerfacecolor": "none"},
+        "failed": {"marker": "x", "markersize": 5, "color": COLOURS["hurts"]},
+    }  # fmt: skip
     known = [p.value / group.divisor for p in group.points if p.value is not None]
     foot = min(known, default=0.0)
     for arm, axes in zip(group.arms, all_axes, strict=True):
@@ -169,7 +170,7 @@ def _runs(section: RunSection, group: Any) -> Figure:
             points = [p for p in group.points if p.arm == arm and p.status == status]
             heights = [foot if p.value is None else p.value / group.divisor for p in points]
             if points:
-                axes.scatter([p.run for p in points], heights, zorder=3, **look)
+                axes.plot([p.run for p in points], heights, linestyle="none", **look)
         for name, style in ((arm, "-"), (group.baseline, ":")):
             if name in group.medians:
                 axes.axhline(group.medians[name] / group.divisor, color=SOFT, linewidth=0.9,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assay.ledger.places import known_folders, ledger_place, remember
     from assay.ledger.rebuilding import Rebuilt, rebuild
     from assay.ledger.series import QuestionHistory, histories
-    from assay.ledger.store import Added, Asked, FoundRow, Ledger, ListedBundle
+    from assay.ledger.store import Added, FoundAnswer, Ledger, LedgerQuery, ListedBundle
 
 __getattr__, __dir__ = lazily(
     __name__,
@@ -21,17 +21,17 @@ __getattr__, __dir__ = lazily(
     places="known_folders ledger_place remember",
     rebuilding="Rebuilt rebuild",
     series="QuestionHistory histories",
-    store="Added Asked FoundRow Ledger ListedBundle",
+    store="Added LedgerQuery FoundAnswer Ledger ListedBundle",
 )
 
 __all__ = [
     "Added",
-    "Asked",
     "BundleComparison",
-    "FoundRow",
+    "FoundAnswer",
     "Ledger",
     "LedgerEntry",
     "LedgerLevel",
+    "LedgerQuery",
     "LedgerRow",
     "ListedBundle",
     "QuestionHistory",

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from assay.bisection import Found, SearchBundle, SearchPlan, checked_found, is_search
+from assay.bisection.lines import BuildLine, Entry, RunLine
 from assay.core.digest import canonical, digest
 from assay.core.errors import BundleError
 from assay.ledger.scrubbing import scrubbed
@@ -275,16 +276,14 @@ def _of_search(folder: Path, check: bool) -> dict[str, Any]:
             f"{folder} has no result yet", next_step=f"assay bisect --resume {folder}"
         )
     found = checked_found(bundle) if check else bundle.found()
-    lines = bundle.lines()
-    started = [getattr(line, "started", "") or line.run.started for line in lines
-               if line.kind != "difference"]  # fmt: skip
+    started = [_begun(line) for line in bundle.lines()]
     return {
         **_shared(folder, plan, bundle.host, check),
         "kind": "search",
         "statistics": plan.statistics.version,
         "design": f"search over {plan.over}",
         "baseline": plan.good,
-        "started": started[0] if started else "",
+        "started": next((text for text in started if text), ""),
         "blocks": sum(stage.blocks for stage in found.stages),
         "runs": found.runs,
         "voids": 0,
@@ -303,6 +302,13 @@ def _of_search(folder: Path, check: bool) -> dict[str, Any]:
         "levels": [],
         "rows": list(_culprits(plan, found)),
     }
+
+
+def _begun(line: Entry) -> str:
+    """When a line of a search was begun; empty where it took no time."""
+    if isinstance(line, BuildLine):
+        return line.started
+    return line.run.started if isinstance(line, RunLine) else ""
 
 
 def _culprits(plan: SearchPlan, found: Found) -> Iterator[dict[str, Any]]:

@@ -37,7 +37,7 @@ REBUILD = "assay ledger rebuild"
 Whereabouts = Literal["here", "gone", "another bundle", "elsewhere"]
 
 
-class FoundRow(Entered):
+class FoundAnswer(Entered):
     """An answer with the bundle that gave it. `bundle` is its number in this ledger; the rest are
     as in LedgerEntry."""
 
@@ -72,7 +72,7 @@ class Added:
 
 
 @dataclass(frozen=True)
-class Asked:
+class LedgerQuery:
     """Which answers are asked for: all `words` occur in what an answer is about; the others are
     equal, or empty. `kinds`: those by kind of request too; `leads`: what only suggests too."""
 
@@ -175,10 +175,10 @@ class Ledger:
         with self.reading() as held:
             return int(held.execute(sa.select(sa.func.count()).select_from(BUNDLES)).scalar_one())
 
-    def rows(self, asked: Asked) -> list[FoundRow]:
+    def rows(self, asked: LedgerQuery) -> list[FoundAnswer]:
         """The answers asked for, the newest first."""
         joined = VERDICTS.join(BUNDLES, VERDICTS.c.bundle == BUNDLES.c.id)
-        names = [name for name in FoundRow.model_fields if name not in ("bundle", "row")]
+        names = [name for name in FoundAnswer.model_fields if name not in ("bundle", "row")]
         of_bundle = [BUNDLES.c[name].label(f"bundle_{name}") for name in names]
         wanted = (
             sa.select(VERDICTS, *of_bundle)
@@ -188,7 +188,7 @@ class Ledger:
         )
         with self.reading() as held:
             return [
-                FoundRow(
+                FoundAnswer(
                     bundle=row["bundle"],
                     row=_read(LedgerRow, row),
                     **{name: row[f"bundle_{name}"] for name in names},
@@ -213,7 +213,7 @@ def whereabouts(folder: str, node: str, known: str) -> Whereabouts:
 # statements
 
 
-def _conditions(asked: Asked) -> Iterator[sa.ColumnElement[bool]]:
+def _conditions(asked: LedgerQuery) -> Iterator[sa.ColumnElement[bool]]:
     for text in asked.words:
         for word in re.findall(r"[^\W_]+", text.lower()):
             # A plural finds what is written in the singular.

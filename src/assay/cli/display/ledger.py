@@ -12,7 +12,7 @@ from assay.core.metrics import metric
 from assay.core.units import format_percent, format_quantity
 from assay.ledger import (
     BundleComparison,
-    FoundRow,
+    FoundAnswer,
     LedgerEntry,
     LedgerRow,
     ListedBundle,
@@ -67,7 +67,7 @@ def _answers(entry: LedgerEntry) -> str:
     return ", ".join(f"{count} {word}" for word, count in sorted(counts.items())) or "none"
 
 
-def found_view(rows: Sequence[FoundRow], gone: Mapping[int, str]) -> Table:
+def found_view(rows: Sequence[FoundAnswer], gone: Mapping[int, str]) -> Table:
     """Answers with their bundles; `gone` has what became of bundles that are not in place."""
     table = table_of("verdict", "of", "interval", "metric", "study", "case", "begun", "bundle")
     for found in rows:
