@@ -59,6 +59,8 @@ def ledger_place(given: str | None = None) -> LedgerPlace | None:
 
 def remember(folder: Path) -> None:
     """Put a bundle's folder on the list. OSError where the list cannot be written."""
+    if folder.resolve() in known_folders():
+        return
     listed = _list()
     listed.parent.mkdir(parents=True, exist_ok=True)
     with listed.open("a", encoding="utf-8") as file:

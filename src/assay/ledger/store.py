@@ -98,8 +98,11 @@ class Ledger:
     def open(cls, place: LedgerPlace) -> Ledger:
         """The ledger there, made or migrated where it has to be. LedgerError if it cannot be."""
         ledger = cls(_engine(place), place)
-        with ledger.writing() as held:
-            _migrate(held)
+        with ledger.reading() as held:
+            is_current = _revision(held) == HEAD
+        if not is_current:
+            with ledger.writing() as held:
+                _migrate(held)
         return ledger
 
     def close(self) -> None:
@@ -306,12 +309,17 @@ def _begin(held: sa.Connection) -> None:
     held.exec_driver_sql("BEGIN IMMEDIATE" if alone else "BEGIN")
 
 
+def _revision(held: sa.Connection) -> str | None:
+    """The version of the tables; None where there are none."""
+    if not sa.inspect(held).has_table("alembic_version"):
+        return None
+    return held.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+
+
 def _migrate(held: sa.Connection) -> None:
     """Bring the tables to this version. LedgerError where a newer one made them."""
-    current = None
-    if sa.inspect(held).has_table("alembic_version"):
-        current = held.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
-    if current == HEAD:
+    current = _revision(held)
+    if current == HEAD:  # another process was faster
         return
     # Alembic takes long to import, and there is nothing to migrate nearly always.
     from alembic import command
