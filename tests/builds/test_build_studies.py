@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.bench.variations import with_variations
+from assay.bench.variations import in_order, with_variations
 from assay.builds import Buildable, BuildError, Variation, make
 from assay.builds.stranger import working_place
 from assay.core.cache import cache
@@ -108,6 +108,20 @@ def test_a_level_that_does_not_compile_is_named_by_its_arm_with_the_first_error(
         with_variations(study)
     assert caught.value.message.startswith("arm it: ")
     assert "undeclared" in caught.value.log.read_text()
+
+
+def test_all_arms_keep_their_own_order_where_one_is_put_together_at_the_link(
+    tmp_path: Path,
+) -> None:
+    """Else the others alone would draw orders, linked by another linker."""
+    both = []
+    for flags in ("-O2", "-O2 -flto"):
+        text = STUDY.format(source=tarball(tmp_path), factor=f'change = "flags"\non = "{flags}"')
+        study = with_variations(
+            read("small.toml", text.replace('layout = "plain"\n', ""), tmp_path)
+        )
+        both.append(in_order(study, (1, 1)).executables == study.executables)
+    assert both == [False, True]
 
 
 def test_a_build_that_goes_around_the_compilers_is_no_build(tmp_path: Path) -> None:

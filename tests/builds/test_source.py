@@ -136,3 +136,16 @@ def test_what_is_no_tarball_is_an_error_of_input(tmp_path: Path) -> None:
         unpack(given(tmp_path / "x"), tmp_path / "out")
     with pytest.raises(InputError, match="not a file"):
         given(tmp_path / "y")
+
+
+def test_times_are_those_of_the_tarball(tmp_path: Path) -> None:
+    """memcached's configure looked older than what it is made of, and make asked for aclocal."""
+    path = tmp_path / "made.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, mtime in (("it/configure", 2_000_000), ("it/configure.ac", 1_000_000)):
+            entry = tarfile.TarInfo(name)
+            entry.mtime = mtime
+            archive.addfile(entry)
+    folder = unpack(given(path), tmp_path / "there")
+    assert (folder / "configure").stat().st_mtime == 2_000_000
+    assert (folder / "configure.ac").stat().st_mtime == 1_000_000

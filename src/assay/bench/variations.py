@@ -35,6 +35,7 @@ def with_variations(study: Study) -> Study:
     """
     if study.build is None:
         return study
+    study = replace(study, build=study.build.with_all(_by_variation(study)))
     while True:
         made = _made(study)
         if not isinstance(made, Absent):
@@ -69,7 +70,7 @@ def _executable(
 ) -> str:
     assert study.build is not None, "only a study with a program has variations"
     made = study.built[variation]
-    if place is None or study.build.layout_of(variation) == "plain":
+    if place is None or study.build.layout == "plain":
         return str(made.path)
     return str(relinked(made, order_of(*place, placebo=placebo)))
 
@@ -91,7 +92,7 @@ def _made(study: Study) -> dict[Variation, BuiltProgram] | Absent:
                 continue
             try:
                 made[variation] = make(study.build.program, variation)
-                if study.build.layout_of(variation) == "shuffled":
+                if study.build.layout == "shuffled":
                     relinked(made[variation], PLAIN + 1)
             except MissingError as error:
                 absent = _skipped(study, arm, error)

@@ -80,7 +80,7 @@ class CommitBuilder:
         variation = self.variation(name)
         try:
             made = make(self.program.program, variation)
-            if self.program.layout_of(variation) == "shuffled":
+            if self.program.layout == "shuffled":
                 relinked(made, PLAIN + 1)
         except BuildError as error:
             raise BuildFailed(error.line or error.message, _text(error.log)) from error

@@ -128,13 +128,17 @@ def _by_name(items: Iterable[Item]) -> Named:
 
 def _without_moves(found: Mapping[str, set[str]], mine: Named, theirs: Named) -> None:
     """Takes out what is the same in another object: a file was renamed, or split."""
+    before, after = _by_stem(mine), _by_stem(theirs)
     for name in found["added"] & found["removed"]:
-        if _under(mine, name) == _under(theirs, name):
+        if sorted(before[name]) == sorted(after[name]):
             found["added"].discard(name)
             found["removed"].discard(name)
 
 
-def _under(side: Named, name: str) -> list[tuple[str, str]]:
+def _by_stem(side: Named) -> Mapping[str, list[tuple[str, str]]]:
     """All functions of a name, in whatever object."""
-    keys = (key for key in side if key[2] == "function" and stem(key[1]) == name)
-    return sorted(value for key in keys for value in side[key])
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for (_, name, kind), values in side.items():
+        if kind == "function":
+            found[stem(name)] += values
+    return found

@@ -92,6 +92,8 @@ def relink(
             next_step='sudo apt-get install lld, or write layout = "plain" in [build]',
         )
     wanted = [*_words(ran, tree), f"-Wl,--build-id=0x{build_id}"]
+    if "-flto" in wanted and "clang" not in compiler.name:
+        wanted.append(f"-flto={len(os.sched_getaffinity(0))}")  # as many at once: the same code
     if seed != PLAIN:
         wanted += ["-fuse-ld=lld", f"-Wl,--shuffle-sections=.text.*={seed}"]
     product.parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,8 @@ from assay.core.errors import InputError
 
 DEBIAN, TARBALL, GIT = "debian", "tarball:", "git:"
 MANIFEST = "manifest.json"
+UNPACKED = 2
+"""Grows when sources are unpacked otherwise."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def _kept(identity: str, fill: Fill, version: str, commit: str) -> Unpacked:
         fill(making)
         (making / MANIFEST).write_text(json.dumps(_manifest(making / "tree")))
 
-    kept = keep(cache("builds") / f"source-{identity[:20]}", all_of_it)
+    kept = keep(cache("builds") / f"source-{UNPACKED}-{identity[:20]}", all_of_it)
     manifest = json.loads((kept / MANIFEST).read_text())
     return Unpacked(kept / "tree", identity, version, commit, manifest)
 

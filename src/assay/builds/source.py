@@ -207,7 +207,8 @@ def unpack(source: Source, folder: Path) -> Path:
     """Unpack into `folder`; the one folder that the tarball holds.
 
     Only files, folders and links between them, none outside, no more than is bounded: anything else
-    is an InputError; a full disk stays an OSError.
+    is an InputError; a full disk stays an OSError. Times are the tarball's: a `configure` that
+    looks older than what it is made of would be made again, by tools that are not here.
     """
 
     def refused(why: str) -> InputError:
@@ -267,3 +268,4 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> No
     with content, place.open("wb") as file:
         shutil.copyfileobj(content, file)
     place.chmod(0o755 if member.mode & 0o100 else 0o644)
+    os.utime(place, (member.mtime, member.mtime))

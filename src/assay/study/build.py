@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -25,15 +25,18 @@ class StudyBuild:
 
     `layout`: whether each block links all arms anew, their functions in an order that it draws, so
     that a verdict is of the change and not of where one build happens to have put its functions.
+    Where functions of one build are put together at the link it is "plain" for all: an order that
+    the others alone draw, by another linker, would be a second difference.
     """
 
     program: Buildable
     layout: Layout
     common: Variation
 
-    def layout_of(self, variation: Variation) -> Layout:
-        """Builds whose functions are put together at the link keep the order that this gives."""
-        return "plain" if variation.optimises_links else self.layout
+    def with_all(self, variations: Iterable[Variation]) -> StudyBuild:
+        """The same for a study of these builds."""
+        plain = any(variation.optimises_links for variation in variations)
+        return replace(self, layout="plain") if plain else self
 
 
 def read_build(
@@ -61,7 +64,7 @@ def read_build(
     if recipe is None:
         return None
     common = Variation(flags=tuple(flags), configure=tuple(configure))
-    return StudyBuild(Buildable(recipe, source), layout, common)
+    return StudyBuild(Buildable(recipe, source), layout, common).with_all([common])
 
 
 def _recipe(fields: Fields, targets: Sequence[str]) -> BuildRecipe | None:

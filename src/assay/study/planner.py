@@ -88,7 +88,7 @@ def _planned_variation(
         arms=names,
         program=build.program.recipe.name,
         variation=made.variation,
-        layout=build.layout_of(variation),
+        layout=build.layout,
         mark=made.mark,
         code=made.code,
         source=made.source,
