@@ -199,7 +199,8 @@ def _latency(section: LatencySection, group: Any) -> Figure:
         if points:
             axes.plot(*zip(*points, strict=True), color=colour, linewidth=1.6)
         if marked:
-            axes.scatter(*zip(*marked, strict=True), color=colour, marker=mark, s=26, zorder=3,
+            at, ns = zip(*marked, strict=True)
+            axes.scatter(at, ns, color=colour, marker=mark, s=26, zorder=3,
                          label=_named(arm.arm, NAME))  # fmt: skip
     if section.logarithmic:
         axes.set_yscale("log")
