@@ -366,7 +366,8 @@
 //! ```json
 //! {"program": "/usr/bin/gzip", "words": ["gzip", "-k", "data"], "directory": null,
 //!  "before": [], "prepare": [], "cleanup": [], "empty": "/usr/bin/true", "empties": 4,
-//!  "keep_output": false, "any_code": false, "patience_ms": 600000, "warmup_ms": 0, "window_ms": 500}
+//!  "keep_output": false, "any_code": false, "patience_ms": 600000, "warmup_ms": 0, "window_ms": 500,
+//!  "server_pid": null, "beside_pids": []}
 //! ```
 //!
 //! `program` is executed with `words` (the first is its name) in `directory`, with this process'
@@ -383,8 +384,12 @@
 //! death by a signal, and processes that are still there a tenth of a second after the command's end (they are
 //! killed) are "failed". A program that is not there is "missing".
 //!
+//! With `server_pid` the command is a generator of load on that server: both fields as of `load`, and
+//! `health` is a client's. Its `busiest_thread` is the busiest of the command's threads and those of its
+//! children, as /proc shows them twice a second.
+//!
 //! Messages: `phase` `warmup` and `measure`, `health` as of `engine`, `result` `{"complete", "window_s",
-//! "executions", "empty", "histogram", "cpus"}`; an execution is `{"wall_ns", "user_us", "system_us",
+//! "executions", "empty", "histogram", "cpus", "server"}`; an execution is `{"wall_ns", "user_us", "system_us",
 //! "max_rss_bytes", "code", "signal", "output", "output_bytes"}` (`output` null unless it is kept).
 //! `max_rss_bytes` is never below what this process had when it spawned: the kernel passes it on. That
 //! of `empty` shows how much that is.
