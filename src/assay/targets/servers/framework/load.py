@@ -99,8 +99,8 @@ def measured(
         window_s=result.window_s,
         operations=result.operations,
         errors=result.errors,
-        metrics=_metrics(result) | _per_operation(waits, result.operations) | _load_time(times),
-        counters={**counted, **result.counters, **_usage(result.server), **times},
+        metrics=_metrics(result) | _per_operation(waits, result.operations) | load_time(times),
+        counters={**counted, **result.counters, **usage_counters(result.server), **times},
         histogram=result.histogram,
         latency_of=result.latency_of,
         overhead_ns_per_operation=result.overhead_ns_per_operation,
@@ -123,12 +123,25 @@ def _per_operation(waits: Mapping[str, Mapping[str, float]], operations: int) ->
     }
 
 
-def _load_time(times: Mapping[str, float]) -> dict[str, float]:
+def usage_metrics(server: native.ServerUsage | None, operations: int) -> dict[str, float]:
+    """What a server's processes used of CPU for each operation, and hold of memory."""
+    if server is None:
+        return {}
+    shared = server.rss_bytes if server.pss_bytes is None else server.pss_bytes
+    found = {"resident_bytes": float(shared)}
+    if operations and server.cpu_s:
+        found["operations_per_cpu_s"] = operations / server.cpu_s
+        found["cpu_per_operation"] = server.cpu_s * 1e9 / operations
+    return found
+
+
+def load_time(times: Mapping[str, float]) -> dict[str, float]:
     """How long the data set took, where the run loaded it."""
     return {"load_seconds": times["load_s"]} if "load_s" in times else {}
 
 
-def _usage(server: native.ServerUsage | None) -> dict[str, float]:
+def usage_counters(server: native.ServerUsage | None) -> dict[str, float]:
+    """The same as counters."""
     if server is None:
         return {}
     names = ("cpu_s", "processes", "voluntary_switches", "involuntary_switches")
@@ -137,16 +150,11 @@ def _usage(server: native.ServerUsage | None) -> dict[str, float]:
 
 def _metrics(result: native.RunResult) -> dict[str, float]:
     """Every metric of a run; one that has no value (no operation) is left out."""
-    operations, server = result.operations, result.server
+    operations = result.operations
     found = {"throughput": operations / result.window_s} if result.window_s else {}
-    if server is not None:
-        shared = server.rss_bytes if server.pss_bytes is None else server.pss_bytes
-        found["resident_bytes"] = float(shared)
+    found |= usage_metrics(result.server, operations)
     if not operations:
         return found
-    if server is not None and server.cpu_s:
-        found["operations_per_cpu_s"] = operations / server.cpu_s
-        found["cpu_per_operation"] = server.cpu_s * 1e9 / operations
     retries = [n for name, n in result.counters.items() if name.startswith("retries.")]
     found["aborts_per_operation"] = sum(retries) / operations
     return found | latencies(result.histogram) | _geomean(result)
