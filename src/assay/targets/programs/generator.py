@@ -11,7 +11,7 @@ from assay.core.errors import InputError, MissingError, RunError
 from assay.linux import smaps
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, ignore
 from assay.targets.client_health import health_of
-from assay.targets.commands import filled, program_of
+from assay.targets.commands import filled, pairs, program_of
 from assay.targets.jobs.job import NOTHING_SEEN, printed_metric
 from assay.targets.jobs.printed import Pattern
 from assay.targets.native.embedded import WINDOW_BEGINS
@@ -44,9 +44,10 @@ def check(launch: Launch) -> None:
             Pattern.of(str(given["value"]))
         except ValueError as error:
             raise InputError(str(error), next_step="mend `value`") from None
+    let = pairs(launch.settings.get("let", ()))
     for name in ("command", "prepare"):
-        if given.get(name) is not None:
-            program_of(given[name][0], launch.settings.get("directory"), os.environ)
+        for word in filled((given.get(name) or ())[:1], let):
+            program_of(word, launch.settings.get("directory"), os.environ)
 
 
 class GeneratorRun(ServerRun):

@@ -57,13 +57,12 @@ class ProgramTarget(Target):
                 next_step='write start = ["./server", "--port", "{port}"] in [target]',
             )
         setpriv()
-        directory = given.get("directory")
-        if launch.binary is None:
-            env = settings.variables(launch, Path("/"))
-            program_of(given["start"][0], directory, env)
-        for name in ("reset", "ready_command", "stop", "witness"):
-            if name in given:
-                program_of(given[name][0], directory, settings.variables(launch, Path("/")))
+        directory, env = given.get("directory"), settings.variables(launch, NOWHERE.folder)
+        known = settings.values(launch, NOWHERE)
+        commands = ["reset", "ready_command", "stop", "witness"]
+        for name in commands if launch.binary else ["start", *commands]:
+            for word in filled(given.get(name, ())[:1], known):
+                program_of(word, directory, env)
         if "template" in given and not Path(given["template"]).is_dir():
             raise MissingError(
                 f"the template {given['template']} is no folder",

@@ -20,7 +20,7 @@ from assay.core.errors import RunError
 from assay.linux import procfs
 from assay.linux.processes import marked, read, tree
 from assay.targets.base import Launch
-from assay.targets.commands import digest_of, filled, program_of, run_to_end
+from assay.targets.commands import digest_of, filled, pairs, program_of, run_to_end
 from assay.targets.private_folder import own_folder
 from assay.targets.programs import settings
 from assay.targets.programs.output import OutputLimit
@@ -133,11 +133,11 @@ class StartedProgram:
         self.times["reset_s"] += time.monotonic() - begun
 
     def _program(self) -> Path:
-        start = self.settings["start"]
         if self.launch.binary is not None:
             return Path(self.launch.binary)
         env = settings.variables(self.launch, self.folder)
-        return program_of(start[0], self.settings.get("directory"), env)
+        (name,) = filled(self.settings["start"][:1], pairs(self.settings.get("let", ())))
+        return program_of(name, self.settings.get("directory"), env)
 
     def values(self, seconds: float = 0.0) -> dict[str, str]:
         """What stands for each {NAME} in the commands of this start."""
