@@ -42,13 +42,15 @@ RATE = [sys.executable, "-c", f"{FAST}; print('rate: 1,234.5 op/s')", "{port}"]
 
 
 def launch(*start: str, workload: str = "generator", window_s: float = 0.3, **given: Any) -> Launch:
-    """A short run. Of `given`, what the workload takes is its parameter; all else are settings."""
+    """A short run. Of `given`, what the workload takes is its parameter; all else, and `patience`,
+    are settings."""
     takes = WORKLOADS[workload].parameters_for("program")
     parameters = {n: p.default for n, p in takes.items() if p.default is not None}
     settings = {n: p.default for n, p in PROGRAM.settings.items() if p.default is not None}
     settings |= {"start": list(start) or [sys.executable, "-c", ANSWER, "{port}"]}
     if workload == "generator":
         parameters |= {"command": RATE, "value": "rate: (.*) op/s", "unit": "op/s"}
+    settings["patience"] = given.pop("patience", settings["patience"])
     for name, value in given.items():
         (parameters if name in takes else settings)[name] = value
     return Launch(settings, workload, parameters, seed=3, warmup_s=0.05, window_s=window_s)
@@ -275,7 +277,11 @@ def test_another_executable_is_seen(log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "given", "said"),
     [
-        (["sh", "-c", "echo no luck >&2; exit 3"], {}, "did not start: .*code 3; no luck"),
+        (
+            ["sh", "-c", "echo no luck >&2; exit 3", "{port}"],
+            {},
+            "did not start: .*code 3; no luck",
+        ),
         (["sleep", "77.1"], {"ready_log": "ready"}, "not ready after 0.5 s"),
         (["sleep", "77.2"], {"port": 17999}, "port} was 17999, and it listens nowhere"),
         (
