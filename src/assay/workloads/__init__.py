@@ -24,6 +24,7 @@ from assay.workloads.micro import (
     UNALIGNED,
 )
 from assay.workloads.oltp import OLTP
+from assay.workloads.script import SCRIPT
 from assay.workloads.tpcc import TPCC
 from assay.workloads.trade_desk import TRADE_DESK
 from assay.workloads.ycsb import YCSB
@@ -32,12 +33,20 @@ _ONE = (LOCK, CRC32C, ATOMIC, ORDER, COUNTERS, CALL, CHASE, UNALIGNED, TIMER)
 _MICRO = (*_ONE, HASH, COMPRESS, SIMD)
 _SIMPLE = (REDIS_GET, REDIS_SET, MEMCACHED_GET, MEMCACHED_SET, HTTP_GET, HTTP_PROXY)
 _DATA = (YCSB, TPCC, TRADE_DESK, AGGREGATE, HITS, HITS_UPLOAD, *OLTP)
-_ALL = (*_DATA, *_SIMPLE, *_MICRO, TO_EXIT, GENERATOR)
+_ALL = (*_DATA, *_SIMPLE, *_MICRO, TO_EXIT, GENERATOR, SCRIPT)
 WORKLOADS: Mapping[str, Workload] = MappingProxyType({w.kind: w for w in _ALL})
 
-SQL_WORKLOADS = tuple(w.kind for w in (*OLTP, YCSB, TPCC, HITS, AGGREGATE, HITS_UPLOAD, TRADE_DESK))
+_SQL = (*OLTP, YCSB, TPCC, HITS, AGGREGATE, HITS_UPLOAD, TRADE_DESK, SCRIPT)
+SQL_WORKLOADS = tuple(w.kind for w in _SQL)
 """What is asked of a server that speaks SQL."""
 ANALYTIC_WORKLOADS = tuple(w.kind for w in (HITS, AGGREGATE, HITS_UPLOAD))
 """What is asked of one that has no transactions, and takes no values beside a statement."""
 
-__all__ = ["ANALYTIC_WORKLOADS", "SQL_WORKLOADS", "WORKLOADS", "Workload"]
+__all__ = [
+    "ANALYTIC_WORKLOADS",
+    "GENERATOR",
+    "SCRIPT",
+    "SQL_WORKLOADS",
+    "WORKLOADS",
+    "Workload",
+]

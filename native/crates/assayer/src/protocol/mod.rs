@@ -271,6 +271,16 @@
 //!   insert or update a `set` of all fields, a read-modify-write both. Every record that comes back
 //!   is checked; one that is not there is an error of code `missing`. memcached is spoken without
 //!   TLS.
+//! * `{"kind": "script", "scripts": [{"name", "weight": 1, "text"}], "given": {}, "prepare": ""}`:
+//!   scripts of a user's own, of which each operation is one, drawn by weight; its name is its kind.
+//!   Over SQL a text is in pgbench's syntax: `\set NAME EXPRESSION` with integers, `:NAME`, `+ - * / %`,
+//!   `random`, `random_exponential`, `random_gaussian`, `random_zipfian`, `abs`, `greatest`, `least`
+//!   and `mod`; statements with `:NAME`, which are prepared. Of `redis` each line is a command, of
+//!   `http` a path, with `{NAME}`; `#` begins a comment. `given` are variables that have a value from
+//!   the start; `client_id` is the connection's number. Requests go one after the other. A deadlock, a
+//!   conflict or a lock timeout rolls back and runs the script again; another error is the
+//!   operation's. `prepare` is such a text, run once by the action of that name; `check` and `clean`
+//!   do nothing.
 //! * `action`: all workloads but `http-get` keep data on the server. `prepare` makes them (in SQL
 //!   tables of their names are dropped, and each second there is `loading` `{"rows", "of"}`); `check`
 //!   looks what is wrong with them after a run; `clean` takes them away. These three end with

@@ -16,7 +16,8 @@ from assay.core.parameters import Parameter, by_name
 from assay.targets.base import Launch, Measured
 from assay.targets.native.embedded import latencies
 from assay.targets.servers.framework.adapter import Adapter, Place
-from assay.workloads import WORKLOADS
+from assay.targets.servers.framework.scripts import script_request
+from assay.workloads import SCRIPT, WORKLOADS
 
 CLIENT = by_name(
     (
@@ -57,8 +58,10 @@ def load_request(
     """The request of a run; `target` is where the load goes, by default to the adapter's place."""
     target = target or parse_url(adapter.url(place), {})
     kind = adapter.loads.get(launch.workload, launch.workload)
-    workload = {"kind": kind, **_nested(launch.parameters)}
-    if target.protocol == HTTP:
+    own = launch.workload == SCRIPT.kind
+    asked = script_request(launch.parameters, target.protocol) if own else None
+    workload = {"kind": kind, **(asked or _nested(launch.parameters))}
+    if target.protocol == HTTP and asked is None:
         workload.setdefault("path", target.path)
     settings = {name: p.default for name, p in CLIENT.items()} | dict(launch.settings)
     rate = settings["rate"]

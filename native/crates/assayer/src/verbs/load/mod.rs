@@ -3,6 +3,7 @@
 mod hits;
 mod http;
 mod key_value;
+mod script;
 pub mod sql;
 mod tls;
 mod unit;
@@ -65,6 +66,12 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
         }
         (LoadProtocol::Memcached, LoadWorkload::MemcachedSet(it)) => {
             key_value::commands::<memcached::Session>(&request, &target, Command::Set, it, output)
+        }
+        (LoadProtocol::Redis, LoadWorkload::Script(it)) => {
+            script::redis(&request, &target, it, output)
+        }
+        (LoadProtocol::Http, LoadWorkload::Script(it)) => {
+            script::http(&request, &target, it, output)
         }
         (LoadProtocol::Http, LoadWorkload::HttpGet { path }) if is_run => {
             http::run(&request, &target, path, output)
