@@ -212,10 +212,15 @@ def test_each_start_finds_the_template_reset_and_prepared(log: Path, tmp_path: P
         assert (tmp_path / "notes").read_text().split() == ["template", "reset", "prepare"]
 
 
-def test_readiness_is_a_port_a_line_or_a_command(log: Path, tmp_path: Path) -> None:
+def test_readiness_is_a_port_a_line_or_a_command(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each of them is enough."""
     run(launch(ready_log="^listening$"), log)
     run(launch(ready_command=[sys.executable, "-c", FAST, "{port}"]), log)
+    slow = ["sh", "-c", "test -e {dir}/asked || { touch {dir}/asked; sleep 9; }"]
+    monkeypatch.setattr(started_module, "READY_S", 0.1)
+    run(launch(ready_command=slow), log)
     run(launch(quiet=True), log)
     assert "listening" in log.read_text()
 
@@ -452,6 +457,7 @@ def test_a_taken_port_is_tried_again(log: Path, monkeypatch: pytest.MonkeyPatch)
         ({"start": None}, "no command that starts it"),
         ({"start": ["no-such-server", "{port}"]}, "no-such-server is no program on the PATH"),
         ({"start": ["sleep", "9"]}, "nothing says when the program is ready"),
+        ({"quiet": True, "ready_log": "ready"}, "output that quiet throws away"),
         ({"reset": ["no-such-reset"]}, "no-such-reset is no program"),
         ({"template": "/no/such/folder"}, "the template /no/such/folder is no folder"),
         ({"ready_log": "("}, "ready_log: '\\(' is no regular expression"),

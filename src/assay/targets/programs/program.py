@@ -106,6 +106,10 @@ def _require_expression(name: str, text: object) -> None:
 def _require_ready(launch: Launch) -> None:
     """InputError where nothing says when it is ready."""
     given = settings.own(launch)
+    if given["quiet"] and "ready_log" in given:
+        raise InputError(
+            "ready_log waits for output that quiet throws away", next_step="take one of them out"
+        )
     known = {"ready_log", "ready_command", "port"} & given.keys()
     words = [*given["start"], *given.get("let", ()), *given.get("env", ())]
     if known or settings.uses(words, "port") or "socket=" in str(given.get("url", "")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -16,7 +17,7 @@ from typing import Any
 
 from assay.core.address import ServerAddress, parse_url
 from assay.core.cache import needs_room
-from assay.core.errors import RunError
+from assay.core.errors import AssayError, RunError
 from assay.linux import procfs
 from assay.linux.processes import marked, read, tree
 from assay.targets.base import Launch
@@ -126,6 +127,8 @@ class StartedProgram:
         filled_url = "" if url is None else filled([str(url)], self.values())[0]
         self.target = parse_url(filled_url, {}) if filled_url else ServerAddress("none")
         self.ask = Asking(self.place, self.target, 0)
+        for left in self.folder.iterdir():
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         template = self.settings.get("template")
         if template is not None:
             copy(Path(template), self.folder)
@@ -179,16 +182,19 @@ class StartedProgram:
         return process.listens(self.place.port)
 
     def _says_ready(self) -> bool:
-        done = subprocess.run(
-            settings.words(self.launch, "ready_command", self.place),
-            env=settings.variables(self.launch, self.folder),
-            cwd=self.settings.get("directory"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=READY_S,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                settings.words(self.launch, "ready_command", self.place),
+                env=settings.variables(self.launch, self.folder),
+                cwd=self.settings.get("directory"),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=READY_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False
         return done.returncode == 0
 
     def _explained(self, error: RunError, process: Process) -> RunError:
@@ -286,14 +292,20 @@ class StartedProgram:
 
     def _end(self, process: Process) -> None:
         """Ends it, and whatever it or another command of this run has left anywhere."""
-        if not process.ended():
-            with contextlib.suppress(RunError):
-                self._command("stop")
-        process.stop(STOP_S)
-        left = marked(self._entry())
+        try:
+            if not process.ended():
+                with contextlib.suppress(AssayError):
+                    self._command("stop")
+        finally:
+            process.stop(STOP_S)
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Kills what has left the process group."""
+        left, end = marked(self._entry()), time.monotonic() + STOP_S
         if left:
             self.note(f"killed what was left: {', '.join(map(_name, left))}")
-        while left:
+        while left and time.monotonic() < end:
             for pid in left:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
