@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from assay.core.address import parse_url
 from assay.core.errors import AssayError, InputError, MissingError
+from assay.load import Load
 from assay.targets import TARGETS, Launch
 from assay.targets.servers.framework.scripts import script_request
 from server_kit import own_folders
@@ -22,7 +24,7 @@ WRITE = """-- as pgbench's own
 BEGIN;
 UPDATE accounts SET balance = balance + :delta
  WHERE aid = :aid; INSERT INTO history (aid, delta, note) VALUES (:aid, :delta, 'a:b ; ?');
-END;
+COMMIT;
 """
 TABLES = """
 CREATE TABLE accounts (aid INT PRIMARY KEY, balance BIGINT NOT NULL);
@@ -149,6 +151,17 @@ def test_each_path_is_a_script_with_the_variables_and_its_weight(tmp_path: Path)
         "given": {"scale": 4},
         "prepare": "",
     }
+
+
+def test_the_command_line_sends_scripts_too(tmp_path: Path) -> None:
+    """One file as a text, several as a list."""
+    files = [written(tmp_path, "a.sql", "SELECT 1;"), written(tmp_path, "b.sql", "SELECT 2;")]
+    for given, names in ((files[0], ["a"]), (files, ["a", "b"])):
+        load = Load(parse_url("mysql://127.0.0.1/x", {}), "script", {"files": given, "scale": 3})
+        workload = load.request()["workload"]
+        assert workload["kind"] == "script"
+        assert [script["name"] for script in workload["scripts"]] == names
+        assert workload["given"] == {"scale": 3}
 
 
 @pytest.mark.parametrize(
