@@ -525,37 +525,26 @@ budget = "2min"
 """
 
 
-@pytest.fixture
-def studied(tmp_path: Path) -> Any:
-    """Runs a study of the two modes by the command line: its code, its words, its runs."""
-
-    def made(command: list[str]) -> tuple[int, str, list[dict[str, Any]]]:
-        start = [sys.executable, "-c", ANSWER, "{port}"]
-        text = STUDY.format(start=json.dumps(start), command=json.dumps(command))
-        (tmp_path / "study.toml").write_text(text)
-        words = [
-            sys.executable,
-            "-c",
-            "from assay.cli import main; main()",
-            "run",
-            "study.toml",
-            "--out",
-            "bundle",
-        ]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
-        runs = (tmp_path / "bundle" / "runs.jsonl").read_text().splitlines()
-        return done.returncode, done.stdout + done.stderr, [json.loads(line) for line in runs]
-
-    return made
-
-
-def test_an_arm_whose_generator_fails_is_named_with_its_run(studied: Any) -> None:
-    """The other arm goes on; the bundle has why."""
+def test_an_arm_whose_generator_fails_is_named_with_its_run(tmp_path: Path) -> None:
+    """As soon as it has failed. With this seed it is the first."""
     script = 'test {mode} = 0 || { echo no luck >&2; exit {mode}; }; echo "rate: 10{seed}" op/s'
-    _, said, runs = studied(["sh", "-c", script])
-    failed = [r for r in runs if r["status"] == "failed"]
-    assert {r["arm"] for r in failed} == {"mode"}
-    assert all("the generator ended with code 3: no luck" in r["reason"] for r in failed)
-    assert "mode" in said
+    start = [sys.executable, "-c", ANSWER, "{port}"]
+    text = STUDY.format(start=json.dumps(start), command=json.dumps(["sh", "-c", script]))
+    (tmp_path / "study.toml").write_text(text)
+    words = [sys.executable, "-c", "from assay.cli import main; main()", "run", "study.toml"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [*words, "--out", "bundle", "--seed", "3131771234"],
+        cwd=tmp_path,
+        env=env,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as ours:
+        assert ours.stderr is not None
+        said = next(line for line in ours.stderr if "failed:" in line)
+        ours.send_signal(signal.SIGINT)
+        ours.stderr.read()
+    assert "arm mode, block 0) failed: " in said
     assert "the generator ended with code 3: no luck" in said
+    lines = (tmp_path / "bundle" / "runs.jsonl").read_text().splitlines()
+    assert {r["arm"] for r in map(json.loads, lines) if r["status"] == "failed"} == {"mode"}
