@@ -146,6 +146,25 @@ def test_data_are_loaded_by_the_protocol_of_the_address(
     assert measured.metrics["throughput"] > 100
 
 
+def test_sql_is_spoken_where_the_address_says_so(log: Path) -> None:
+    """MariaDB as if nobody knew it, on a data directory that `reset` makes."""
+    install = "mariadb-install-db --no-defaults --auth-root-authentication-method=normal"
+    data = "--datadir={dir}/data --user=$(id -un)"
+    start = f"exec mariadbd --no-defaults {data} --socket={{dir}}/s --skip-networking"
+    made = launch(
+        *("sh", "-c", f"PATH=$PATH:/usr/sbin; {start}"),
+        reset=["sh", "-c", f"{install} {data} > /dev/null"],
+        ready_log="ready for connections",
+        workload="oltp-point-select",
+        url="mysql://root@/test?socket={dir}/s",
+        table_size=100,
+    )
+    measured, seen = run(made, log)
+    assert measured.metrics["throughput"] > 10
+    assert measured.errors == 0
+    assert Path(seen.read_back["command_line"][0]).name == "mariadbd"
+
+
 def test_a_generator_is_read_and_watched_as_our_own_load_is(log: Path) -> None:
     """redis-benchmark: its numbers, its busiest thread, the server's CPU time."""
     command = ["redis-benchmark", "-p", "{port}", "-t", "get", "-n", "40000", "-c", "4"]
