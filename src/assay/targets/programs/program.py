@@ -122,14 +122,14 @@ def _require_ready(launch: Launch) -> None:
 
 def _require_load(launch: Launch) -> None:
     """InputError where Assay's own load does not fit, or there is no address to put it on."""
-    url = launch.settings.get("url")
-    if url is None:
+    if launch.settings.get("url") is None:
         raise InputError(
             f"the workload {launch.workload} needs an address",
             next_step='write url = "http://127.0.0.1:{port}/" in [target]',
         )
-    target = parse_url(filled([str(url)], settings.values(launch, NOWHERE))[0], {})
-    request = load_request(launch, ProgramAdapter(), NOWHERE, target=target)
+    adapter = ProgramAdapter(launch)
+    target = parse_url(adapter.url(NOWHERE), {})
+    request = load_request(launch, adapter, NOWHERE, target=target)
     session = native.Session("load", {**request, "check_only": True})
     try:
         for _ in session.messages():

@@ -75,7 +75,8 @@ def uses(words: Sequence[str], name: str) -> bool:
 
 def variables(launch: Launch, folder: Path) -> dict[str, str]:
     """The environment of the server."""
-    return environment({**launch.env, **pairs(launch.settings.get("env", ()))}) | mark(folder)
+    given = {**launch.env, **pairs(launch.settings.get("env", ()))}
+    return {**environment(given), **mark(folder)}
 
 
 def mark(folder: Path) -> Mapping[str, str]:

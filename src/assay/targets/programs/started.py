@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +18,10 @@ from typing import Any
 from assay.core.address import ServerAddress, parse_url
 from assay.core.cache import needs_room
 from assay.core.errors import AssayError, RunError
+from assay.core.parameters import Parameter
 from assay.linux import procfs
 from assay.linux.processes import marked, read, tree
-from assay.targets.base import Launch
+from assay.targets.base import Launch, ignore
 from assay.targets.commands import digest_of, filled, pairs, program_of, run_to_end
 from assay.targets.private_folder import own_folder
 from assay.targets.programs import settings
@@ -58,18 +59,37 @@ class ProgramProcess(Process):
 
 
 class ProgramAdapter(Adapter):
-    """What is known of a program: what its study says, and what its witness prints."""
+    """What is known of a program: what its study says, and what its `witness` sees."""
 
     kind = KIND
     text = "a server that a study starts"
+    protocol = ""
     programs = ()
+    workloads = ()
 
-    def __init__(self, started: StartedProgram | None = None) -> None:
-        self._started = started
+    def __init__(self, launch: Launch, witness: Callable[[], object] = ignore) -> None:
+        self._launch, self._witness = launch, witness
+
+    def settings(self, binary: Path | None) -> Mapping[str, Parameter]:
+        return settings.SETTINGS
+
+    def version(self, binary: Path) -> str:
+        return ""
+
+    def make(self, place: Place, settings: Mapping[str, Any]) -> list[list[str]]:
+        return []
+
+    def command(self, place: Place, settings_: Mapping[str, Any]) -> list[str]:
+        return [str(place.binary), *settings.words(self._launch, "start", place)[1:]]
+
+    def url(self, place: Place) -> str:
+        given = self._launch.settings.get("url")
+        return (
+            "" if given is None else filled([str(given)], settings.values(self._launch, place))[0]
+        )
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
-        if self._started is not None:
-            self._started.require_witness()
+        self._witness()
         return dict(settings)
 
     def counters(self, ask: Ask) -> dict[str, float]:
@@ -81,8 +101,8 @@ class StartedProgram:
 
     def __init__(self, launch: Launch, log: Path) -> None:
         self.launch, self._log = launch, log
-        self.settings = settings.own(launch)
-        self.adapter: Adapter = ProgramAdapter(self)
+        self.settings: Mapping[str, Any] = settings.own(launch)
+        self.adapter: Adapter = ProgramAdapter(launch, self._require_witness)
         self.times = {"reset_s": 0.0, "start_s": 0.0}
         self.beside: Sequence[int] = ()
         self._witnessed = ""
@@ -123,9 +143,8 @@ class StartedProgram:
         """The folder as each start finds it."""
         begun = time.monotonic()
         self.place = Place(self.folder, port, self._program(), self.launch.around.host)
-        url = self.settings.get("url")
-        filled_url = "" if url is None else filled([str(url)], self.values())[0]
-        self.target = parse_url(filled_url, {}) if filled_url else ServerAddress("none")
+        url = self.adapter.url(self.place)
+        self.target = parse_url(url, {}) if url else ServerAddress("none")
         self.ask = Asking(self.place, self.target, 0)
         for left in self.folder.iterdir():
             shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
@@ -147,15 +166,14 @@ class StartedProgram:
         return settings.values(self.launch, self.place, seconds)
 
     def _begin(self, left: ExitStack) -> ProgramProcess:
-        words = settings.words(self.launch, "start", self.place)
         log = Path(os.devnull) if self.settings["quiet"] else self._log
         directory = self.settings.get("directory") or "."
         process = ProgramProcess(
-            [str(self.place.binary), *words[1:]],
+            self.adapter.command(self.place, self.settings),
             self.folder,
             log,
             env=settings.variables(self.launch, self.folder),
-            name=words[0],
+            name=self.settings["start"][0],
             watcher=self._watcher,
             before=self.launch.around.server,
             directory=Path(directory).resolve(),
@@ -252,7 +270,7 @@ class StartedProgram:
             load_data("load", {**request, "action": "prepare"}, self._log)
         self.times["load_s"] = time.monotonic() - begun
 
-    def require_witness(self) -> None:
+    def _require_witness(self) -> None:
         """Runs its witness. RunError if what that prints does not match."""
         if "witness" not in self.settings or self._witnessed:
             return
