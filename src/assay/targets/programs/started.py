@@ -79,14 +79,12 @@ class ProgramAdapter(Adapter):
     def make(self, place: Place, settings: Mapping[str, Any]) -> list[list[str]]:
         return []
 
-    def command(self, place: Place, settings_: Mapping[str, Any]) -> list[str]:
+    def command(self, place: Place, given: Mapping[str, Any]) -> list[str]:
         return [str(place.binary), *settings.words(self._launch, "start", place)[1:]]
 
     def url(self, place: Place) -> str:
-        given = self._launch.settings.get("url")
-        return (
-            "" if given is None else filled([str(given)], settings.values(self._launch, place))[0]
-        )
+        known = settings.values(self._launch, place)
+        return "".join(filled([str(self._launch.settings.get("url") or "")], known))
 
     def read_back(self, ask: Ask, settings: Mapping[str, Any]) -> dict[str, Any]:
         self._witness()
