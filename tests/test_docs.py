@@ -49,6 +49,7 @@ PARSED_ONLY = {
     "assay serve": "runs until it is interrupted",
     "assay compare": "measures commands of the reader's; tests/compare compares some",
     "assay run my-hint.toml": "measures for minutes; tests/cli and tests/bench run studies",
+    "assay run http.toml": "measures for minutes; tests/targets/test_program_page.py runs it",
     "assay run --extend": "measures again; the prepared bundle is of a target that is not real",
     "assay bisect": "builds and measures; tests/bisection search",
     "assay pilot": "measures; tests/cli runs a pilot",

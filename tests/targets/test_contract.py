@@ -60,8 +60,8 @@ IGNORED = {
 }
 """A setting of each server and store, with a value that it does not have by itself."""
 
-KINDS = [k for k, t in TARGETS.items() if not t.runs_to_exit]
-"""A command that runs to its end is no server: tests/targets/test_job.py."""
+KINDS = [k for k, t in TARGETS.items() if not t.is_named]
+"""What a study names by its command is not known here: test_job.py, test_program.py."""
 
 EVERY = pytest.mark.parametrize("kind", KINDS)
 SERVERS = pytest.mark.parametrize("kind", [k for k, t in TARGETS.items() if t.protocol])

@@ -34,7 +34,7 @@ def command(
     Example: assay new --target engine --change engine.spin_hint
     """
     kinds = _found()
-    kind = _chosen("target", target, [k for k, t in TARGETS.items() if not t.runs_to_exit], kinds)
+    kind = _chosen("target", target, [k for k, t in TARGETS.items() if not t.is_named], kinds)
     server = TARGETS[kind]
     load = _chosen("workload", workload, server.workloads, server.workloads)
     changes = {c.name: c for c in CATALOGUE.values() if _fits(c, server, load)}
@@ -68,7 +68,7 @@ def _fits(change: Change, target: Target, workload: str) -> bool:
 def _found() -> list[str]:
     """Targets that are here: those that run, then those that are installed, then our own."""
     running = {read_file(place / "comm").strip() for place in read_folder(Path("/proc"))}
-    kinds = [t for t in TARGETS.values() if not t.runs_to_exit]
+    kinds = [t for t in TARGETS.values() if not t.is_named]
     here = [t.kind for t in kinds if t.is_bundled or not t.found().startswith("not here")]
 
     def rank(kind: str) -> int:

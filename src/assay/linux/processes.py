@@ -22,6 +22,16 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def marked(entry: str) -> list[int]:
+    """Processes with an entry in their environment ("NAME=value"), wherever they have gone; not
+    those of others, whose environment is not shown."""
+    found = []
+    for folder in read_folder(Path("/proc")):
+        if folder.name.isdigit() and entry in read(folder / "environ").split("\0"):
+            found.append(int(folder.name))
+    return found
+
+
 def read(path: Path) -> str:
     """The text of a file of a process; empty if it has gone or is not ours."""
     try:

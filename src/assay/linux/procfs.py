@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,17 @@ def _sockets(port: int, whose: str = "self") -> set[str]:
     wanted = f"{port:04X}"
     # Columns: number, local address, remote address, state (0A is LISTEN), ..., inode.
     return {f"socket:[{r[9]}]" for r in rows if len(r) > 9 and r[3] == "0A" and r[1][-4:] == wanted}
+
+
+def ports(pids: Iterable[int]) -> list[int]:
+    """The ports of TCP that some processes listen on, in order."""
+    opened: set[str] = set()
+    tables = ""
+    for pid in pids:
+        opened |= _open(pid)
+        tables = tables or "".join(read(Path(f"/proc/{pid}/net/{t}")) for t in ("tcp", "tcp6"))
+    rows = [r for line in tables.splitlines() if len(r := line.split()) > 9 and r[3] == "0A"]
+    return sorted({int(r[1][-4:], 16) for r in rows if f"socket:[{r[9]}]" in opened})
 
 
 def listener(port: int) -> int | None:
@@ -52,6 +64,15 @@ def maps_file(pid: int, file: Path) -> bool:
     """Whether a process has mapped a file, such as its executable or a library."""
     lines = read(Path(f"/proc/{pid}/maps")).splitlines()
     return str(file.resolve()) in {line.split(maxsplit=5)[-1] for line in lines}
+
+
+def libraries(pid: int) -> list[str]:
+    """The files whose code a process has mapped, beside its executable, in order."""
+    rows = (line.split(maxsplit=5) for line in read(Path(f"/proc/{pid}/maps")).splitlines())
+    found = {row[5] for row in rows if len(row) > 5 and "x" in row[1]}
+    with suppress(OSError):
+        found.discard(os.readlink(f"/proc/{pid}/exe"))
+    return sorted(path for path in found if Path(path).is_file())
 
 
 def status(pid: int) -> dict[str, int | bool]:

@@ -11,6 +11,9 @@ from assay.core.address import ServerAddress
 from assay.core.errors import InputError, RunError
 from assay.load.summary import Summary
 from assay.native import DataState, Health, Loading, Ready, RunResult, Session, WindowInterval
+from assay.targets.servers.framework.scripts import script_request
+from assay.workloads import SCRIPT
+from assay.workloads.script import FILES
 
 SECOND_MS = 1000
 
@@ -34,6 +37,16 @@ class Load:
     backend: str | None = None
     """The kernel's interface, `epoll` or `io_uring`; by default the best that there is."""
 
+    def _asked(self) -> dict[str, Any]:
+        """What the workload is to do, of scripts with their texts."""
+        protocol = self.target.protocol
+        if self.workload == SCRIPT.kind:
+            files = self.options.get(FILES, [])
+            listed = [files] if isinstance(files, str) else files
+            return script_request({"scale": 1, **self.options, FILES: listed}, protocol)
+        path = {"path": self.target.path} if protocol == "http" else {}
+        return {**path, **self.options}
+
     def request(self) -> dict[str, Any]:
         """The request to `assayer load`."""
         if self.threads > self.connections:
@@ -41,9 +54,7 @@ class Load:
                 f"{self.threads} threads are more than the {self.connections} connections",
                 next_step="take at least as many --connections as --threads",
             )
-        workload = {"kind": self.workload, **self.options}
-        if self.target.protocol == "http":
-            workload.setdefault("path", self.target.path)
+        workload = {"kind": self.workload, **self._asked()}
         spacing = "poisson" if self.poisson else "even"
         return {
             "target": self.target.request(),

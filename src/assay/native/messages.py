@@ -163,6 +163,8 @@ class JobResult(Message):
     empty: list[JobExecution]
     histogram: str
     cpus: list[CpuShare]
+    server: ServerUsage | None = None
+    """Where the command is a generator of load on one."""
 
 
 class State(Message):

@@ -9,6 +9,7 @@ from assay.targets.base import Around, Launch, Measured, OnInterval, Server, Sli
 from assay.targets.jobs.job import JOB
 from assay.targets.native.engine import ENGINE
 from assay.targets.native.micro import MICRO
+from assay.targets.programs.program import PROGRAM
 from assay.targets.servers.framework.target import ServerTarget
 from assay.targets.servers.mariadb import MARIADB
 from assay.targets.servers.memcached import MEMCACHED
@@ -29,6 +30,7 @@ _ALL: tuple[Target, ...] = (
     MICRO,
     *map(ServerTarget, _SERVERS),
     *map(StoreTarget, _STORES),
+    PROGRAM,
     JOB,
 )
 TARGETS: Mapping[str, Target] = MappingProxyType({t.kind: t for t in _ALL})

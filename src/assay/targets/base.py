@@ -197,8 +197,8 @@ class Target(Protocol):
     """Whether what its servers write waits in the kernel, which writes it out when it likes."""
     loads_in_run: bool = False
     """Whether each run loads its data set, and so has `load_seconds`."""
-    runs_to_exit: bool = False
-    """Whether it is a command that ends by itself, and no server."""
+    is_named: bool = False
+    """Whether the study says what is started, by a command: Assay knows nothing of it."""
     attachable: Attachable | None = None
     """What can be done to one that already runs; None if Assay must start it."""
     traits: ServerTraits = UNKNOWN

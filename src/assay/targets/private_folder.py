@@ -21,6 +21,10 @@ if [ -n "$pid" ]; then
     while [ "$left" -gt 0 ] && [ -e "/proc/$pid/exe" ]; do sleep 0.1; left=$((left - 1)); done
     kill -s KILL -- "-$pid" 2>/dev/null || kill -s KILL "$pid" 2>/dev/null
 fi
+for place in $(grep -alsz -x -F -- "TMPDIR=$1" /proc/[0-9]*/environ); do
+    place=${place#/proc/}
+    kill -s KILL "${place%/environ}" 2>/dev/null
+done
 user=$(stat -c %u -- "$1" 2>/dev/null)
 if [ "${user:-0}" -ge "$2" ] && [ "$user" -lt "$3" ]; then
     while read -r _ id _ _ _ _ _ owner _; do
@@ -32,8 +36,9 @@ while ! rm -rf -- "$1" 2>/dev/null && [ "$left" -gt 0 ]; do sleep 0.1; left=$((l
 """
 """A server that was signalled may have something to put away (PostgreSQL: shared memory), and gets
 some seconds for it. A signal that comes before it listens to any ends it at once: then the shared
-memory of a user that nobody else is goes with the folder. What was killed may still write for a
-moment, so its folder is removed until it is gone."""
+memory of a user that nobody else is goes with the folder. What has left the process group is known
+by the folder for temporary files that it inherited. What was killed may still write for a moment,
+so its folder is removed until it is gone."""
 
 
 class FolderGuard:

@@ -80,6 +80,9 @@ pub enum Error {
         /// Why.
         what: String,
     },
+    /// A script of a user's own cannot be carried out.
+    #[error("the script cannot be run: {0}")]
+    Script(String),
     /// Told to stop before it was done.
     #[error("stopped before it was done")]
     Stopped,

@@ -15,6 +15,7 @@ pub mod key_text;
 pub mod keys;
 pub mod oltp;
 pub mod reference;
+pub mod script;
 pub mod stream;
 pub mod tables;
 pub mod tpcc;

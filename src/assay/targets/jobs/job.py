@@ -7,23 +7,21 @@ server: nothing is asked of it while it runs.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from assay import native
 from assay.changes import Evidence, SeenExecutable
-from assay.core.digest import file_digest
 from assay.core.errors import InputError, MissingError, RunError
 from assay.core.metrics import PRINTED_HIGHER, PRINTED_LOWER
 from assay.core.parameters import Parameter, by_name
 from assay.linux.placement import Placement, placement
 from assay.linux.processes import read
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, Target, ignore
+from assay.targets.commands import digest_of, filled, pairs, program_of
 from assay.targets.jobs.printed import Pattern
 from assay.targets.native.embedded import WINDOW_BEGINS, environment
 
@@ -58,7 +56,7 @@ class JobTarget(Target):
     settings = SETTINGS
     workloads = ("to-exit",)
     is_bundled = True
-    runs_to_exit = True
+    is_named = True
 
     def check(self, launch: Launch) -> None:
         if launch.binary is not None:
@@ -67,7 +65,7 @@ class JobTarget(Target):
                 next_step="name it in the command",
             )
         words = words_of(launch)
-        program_of(words, launch)
+        _program(words, launch)
         if "value" in launch.settings:
             try:
                 Pattern.of(launch.settings["value"])
@@ -97,7 +95,7 @@ class JobRun:
     def __init__(self, launch: Launch, log: Path) -> None:
         self._launch = launch
         words = words_of(launch)
-        program = program_of(words, launch)
+        program = _program(words, launch)
         self._program = program
         self._env = variables(launch)
         self._looks = launch.around.looks
@@ -110,7 +108,7 @@ class JobRun:
                 env=self._env,
                 before=launch.around.server,
             )
-        self._environ = _environ(self.pid, (*launch.env, *_pairs(launch.settings.get("env", ()))))
+        self._environ = _environ(self.pid, (*launch.env, *pairs(launch.settings.get("env", ()))))
 
     @property
     def pid(self) -> int:
@@ -231,46 +229,18 @@ def words_of(launch: Launch) -> list[str]:
     return words
 
 
-def program_of(words: Sequence[str], launch: Launch) -> Path:
-    """The file that is executed; MissingError if it is not there."""
-    name = words[0]
-    folder = Path(launch.settings.get("directory") or ".").resolve()
-    if not folder.is_dir():
-        raise MissingError(f"{folder} is no folder", next_step="give a folder that is there")
-    if "/" in name:
-        path = folder / name
-        found = str(path) if path.is_file() and os.access(path, os.X_OK) else None
-    else:
-        found = shutil.which(name, path=variables(launch).get("PATH"))
-    if found is None:
-        where = f"in {folder}" if "/" in name else "on the PATH"
-        raise MissingError(
-            f"{name} is no program {where}", next_step="give its path, or mark it executable"
-        )
-    return Path(os.path.abspath(found))
-
-
 def variables(launch: Launch) -> dict[str, str]:
     """The environment of the command."""
-    return environment({**launch.env, **_pairs(launch.settings.get("env", ()))})
+    return environment({**launch.env, **pairs(launch.settings.get("env", ()))})
 
 
 def _filled(words: Sequence[str], launch: Launch) -> list[str]:
-    """Words with {NAME} filled in, of names that the study gives; other braces stay."""
-    filled = list(words)
-    for name, value in _pairs(launch.settings.get("let", ())).items():
-        filled = [word.replace(f"{{{name}}}", value) for word in filled]
-    return filled
+    """Words with the values that the study gives."""
+    return filled(words, pairs(launch.settings.get("let", ())))
 
 
-def _pairs(words: Sequence[str]) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not name or not equals:
-            raise InputError(f"{word!r} is no NAME=value", next_step="write X=1")
-        pairs[name] = value
-    return pairs
+def _program(words: Sequence[str], launch: Launch) -> Path:
+    return program_of(words[0], launch.settings.get("directory"), variables(launch))
 
 
 def _counters(result: native.JobResult) -> dict[str, float]:
@@ -286,14 +256,3 @@ def _environ(pid: int, watched: tuple[str, ...]) -> dict[str, str]:
     """Variables of a live process, which the commands it starts inherit."""
     pairs = (e.partition("=") for e in read(Path(f"/proc/{pid}/environ")).split("\0"))
     return {name: value for name, _, value in pairs if name in watched}
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a program; computed again when the file changes."""
-    seen = path.stat()
-    return _digest(str(path), seen.st_mtime_ns, seen.st_size, seen.st_ino)
-
-
-@lru_cache(maxsize=64)
-def _digest(path: str, *stamp: int) -> str:
-    return file_digest(Path(path))

@@ -71,7 +71,7 @@ class Redis(Adapter):
     text = "Redis, in memory; its settings are those of the redis-server that is installed"
     programs = (Program("redis-server", "redis-server"),)
     protocol = "redis"
-    workloads = ("redis-get", "redis-set", "ycsb")
+    workloads = ("redis-get", "redis-set", "ycsb", "script")
     shaping = frozenset({"appendonly", "appendfilename", "appenddirname", "dbfilename"})
     ping = "PING"
     settle = ("SAVE",)

@@ -271,6 +271,16 @@
 //!   insert or update a `set` of all fields, a read-modify-write both. Every record that comes back
 //!   is checked; one that is not there is an error of code `missing`. memcached is spoken without
 //!   TLS.
+//! * `{"kind": "script", "scripts": [{"name", "weight": 1, "text"}], "given": {}, "prepare": ""}`:
+//!   scripts of a user's own, of which each operation is one, drawn by weight; its name is its kind.
+//!   Over SQL a text is in pgbench's syntax: `\set NAME EXPRESSION` with integers, `:NAME`, `+ - * / %`,
+//!   `random`, `random_exponential`, `random_gaussian`, `random_zipfian`, `abs`, `greatest`, `least`
+//!   and `mod`; statements with `:NAME`, which are prepared. Of `redis` each line is a command, of
+//!   `http` a path, with `{NAME}`; `#` begins a comment. `given` are variables that have a value from
+//!   the start; `client_id` is the connection's number. Requests go one after the other. A deadlock, a
+//!   conflict or a lock timeout rolls back and runs the script again; another error is the
+//!   operation's. `prepare` is such a text, run once by the action of that name; `check` and `clean`
+//!   do nothing.
 //! * `action`: all workloads but `http-get` keep data on the server. `prepare` makes them (in SQL
 //!   tables of their names are dropped, and each second there is `loading` `{"rows", "of"}`); `check`
 //!   looks what is wrong with them after a run; `clean` takes them away. These three end with
@@ -366,7 +376,8 @@
 //! ```json
 //! {"program": "/usr/bin/gzip", "words": ["gzip", "-k", "data"], "directory": null,
 //!  "before": [], "prepare": [], "cleanup": [], "empty": "/usr/bin/true", "empties": 4,
-//!  "keep_output": false, "any_code": false, "patience_ms": 600000, "warmup_ms": 0, "window_ms": 500}
+//!  "keep_output": false, "any_code": false, "patience_ms": 600000, "warmup_ms": 0, "window_ms": 500,
+//!  "server_pid": null, "beside_pids": []}
 //! ```
 //!
 //! `program` is executed with `words` (the first is its name) in `directory`, with this process'
@@ -383,8 +394,12 @@
 //! death by a signal, and processes that are still there a tenth of a second after the command's end (they are
 //! killed) are "failed". A program that is not there is "missing".
 //!
+//! With `server_pid` the command is a generator of load on that server: both fields as of `load`, and
+//! `health` is a client's. Its `busiest_thread` is the busiest of the command's threads and those of its
+//! children, as /proc shows them twice a second.
+//!
 //! Messages: `phase` `warmup` and `measure`, `health` as of `engine`, `result` `{"complete", "window_s",
-//! "executions", "empty", "histogram", "cpus"}`; an execution is `{"wall_ns", "user_us", "system_us",
+//! "executions", "empty", "histogram", "cpus", "server"}`; an execution is `{"wall_ns", "user_us", "system_us",
 //! "max_rss_bytes", "code", "signal", "output", "output_bytes"}` (`output` null unless it is kept).
 //! `max_rss_bytes` is never below what this process had when it spawned: the kernel passes it on. That
 //! of `empty` shows how much that is.

@@ -435,6 +435,8 @@ pub struct JobRequest {
     pub patience_ms: u64,
     pub warmup_ms: u64,
     pub window_ms: u64,
+    pub server_pid: Option<u32>,
+    pub beside_pids: Vec<u32>,
 }
 
 impl Default for JobRequest {
@@ -453,6 +455,8 @@ impl Default for JobRequest {
             patience_ms: 600_000,
             warmup_ms: 0,
             window_ms: 500,
+            server_pid: None,
+            beside_pids: Vec::new(),
         }
     }
 }

@@ -546,4 +546,5 @@ pub struct JobResult {
     pub empty: Vec<JobExecution>,
     pub histogram: String,
     pub cpus: Vec<CpuShare>,
+    pub server: Option<ServerUsage>,
 }

@@ -23,6 +23,7 @@ use std::path::Path;
 use assay_disasm::build_id;
 use assay_primitives::smaps::Mapped;
 use assay_primitives::{Clock, Contention};
+use assay_sampler::{ProcessTree, TreeUsage};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -47,6 +48,26 @@ fn parse_first(reader: impl Read) -> Result<Value, Failure> {
 fn typed<T: DeserializeOwned>(request: Value) -> Result<T, Failure> {
     serde_json::from_value(request)
         .map_err(|error| Failure::usage(format!("the request is wrong: {error}")))
+}
+
+/// Processes that are to be told from everybody else's.
+fn server_tree(field: &str, pid: u32) -> Result<ProcessTree, Failure> {
+    ProcessTree::read(pid).ok_or_else(|| Failure::Missing {
+        message: format!("{field}: there is no process {pid} here"),
+        next: "start the server first, on this machine, or leave its number out".to_owned(),
+    })
+}
+
+/// What a server used, and holds.
+fn server_usage(usage: TreeUsage) -> response::ServerUsage {
+    response::ServerUsage {
+        cpu_s: usage.cpu_s,
+        rss_bytes: usage.rss_bytes,
+        pss_bytes: usage.pss_bytes,
+        processes: usage.processes,
+        voluntary_switches: usage.voluntary_switches,
+        involuntary_switches: usage.involuntary_switches,
+    }
 }
 
 /// The build id of this very binary; empty if the linker wrote none.

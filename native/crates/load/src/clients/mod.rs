@@ -7,6 +7,7 @@ pub mod http;
 pub mod key_value;
 pub mod oltp;
 mod open;
+pub mod script;
 pub mod tpcc;
 pub mod trade_desk;
 pub mod ycsb;

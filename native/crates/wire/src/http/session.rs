@@ -39,6 +39,11 @@ impl Session {
         Ok(Self { connection, request: target.request(), heads, is_open: true })
     }
 
+    /// From now on it asks for another file, of the same server.
+    pub fn ask_for(&mut self, target: &HttpTarget) {
+        self.request = target.request();
+    }
+
     /// Asks for the file and counts its bytes.
     ///
     /// # Errors

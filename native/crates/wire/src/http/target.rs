@@ -51,6 +51,15 @@ impl HttpTarget {
         Self { tls, ..self }
     }
 
+    /// Another file of the same server.
+    ///
+    /// # Errors
+    /// `BadTarget` when the path could not stand in a request.
+    pub fn with_path(&self, path: &str) -> Result<Self, BadTarget> {
+        let Self { address, host, tls, .. } = self.clone();
+        Ok(Self::new(address, host, path)?.with_tls(tls))
+    }
+
     pub(super) fn tls(&self) -> Option<&Tls> {
         self.tls.as_ref()
     }

@@ -16,7 +16,8 @@ from assay.core.parameters import Parameter, by_name
 from assay.targets.base import Launch, Measured
 from assay.targets.native.embedded import latencies
 from assay.targets.servers.framework.adapter import Adapter, Place
-from assay.workloads import WORKLOADS
+from assay.targets.servers.framework.scripts import script_request
+from assay.workloads import SCRIPT, WORKLOADS
 
 CLIENT = by_name(
     (
@@ -57,8 +58,10 @@ def load_request(
     """The request of a run; `target` is where the load goes, by default to the adapter's place."""
     target = target or parse_url(adapter.url(place), {})
     kind = adapter.loads.get(launch.workload, launch.workload)
-    workload = {"kind": kind, **_nested(launch.parameters)}
-    if target.protocol == HTTP:
+    own = launch.workload == SCRIPT.kind
+    asked = script_request(launch.parameters, target.protocol) if own else None
+    workload = {"kind": kind, **(asked or _nested(launch.parameters))}
+    if target.protocol == HTTP and asked is None:
         workload.setdefault("path", target.path)
     settings = {name: p.default for name, p in CLIENT.items()} | dict(launch.settings)
     rate = settings["rate"]
@@ -99,8 +102,8 @@ def measured(
         window_s=result.window_s,
         operations=result.operations,
         errors=result.errors,
-        metrics=_metrics(result) | _per_operation(waits, result.operations) | _load_time(times),
-        counters={**counted, **result.counters, **_usage(result.server), **times},
+        metrics=_metrics(result) | _per_operation(waits, result.operations) | load_time(times),
+        counters={**counted, **result.counters, **usage_counters(result.server), **times},
         histogram=result.histogram,
         latency_of=result.latency_of,
         overhead_ns_per_operation=result.overhead_ns_per_operation,
@@ -123,12 +126,25 @@ def _per_operation(waits: Mapping[str, Mapping[str, float]], operations: int) ->
     }
 
 
-def _load_time(times: Mapping[str, float]) -> dict[str, float]:
+def usage_metrics(server: native.ServerUsage | None, operations: int) -> dict[str, float]:
+    """What a server's processes used of CPU for each operation, and hold of memory."""
+    if server is None:
+        return {}
+    shared = server.rss_bytes if server.pss_bytes is None else server.pss_bytes
+    found = {"resident_bytes": float(shared)}
+    if operations and server.cpu_s:
+        found["operations_per_cpu_s"] = operations / server.cpu_s
+        found["cpu_per_operation"] = server.cpu_s * 1e9 / operations
+    return found
+
+
+def load_time(times: Mapping[str, float]) -> dict[str, float]:
     """How long the data set took, where the run loaded it."""
     return {"load_seconds": times["load_s"]} if "load_s" in times else {}
 
 
-def _usage(server: native.ServerUsage | None) -> dict[str, float]:
+def usage_counters(server: native.ServerUsage | None) -> dict[str, float]:
+    """The same as counters."""
     if server is None:
         return {}
     names = ("cpu_s", "processes", "voluntary_switches", "involuntary_switches")
@@ -137,16 +153,11 @@ def _usage(server: native.ServerUsage | None) -> dict[str, float]:
 
 def _metrics(result: native.RunResult) -> dict[str, float]:
     """Every metric of a run; one that has no value (no operation) is left out."""
-    operations, server = result.operations, result.server
+    operations = result.operations
     found = {"throughput": operations / result.window_s} if result.window_s else {}
-    if server is not None:
-        shared = server.rss_bytes if server.pss_bytes is None else server.pss_bytes
-        found["resident_bytes"] = float(shared)
+    found |= usage_metrics(result.server, operations)
     if not operations:
         return found
-    if server is not None and server.cpu_s:
-        found["operations_per_cpu_s"] = operations / server.cpu_s
-        found["cpu_per_operation"] = server.cpu_s * 1e9 / operations
     retries = [n for name, n in result.counters.items() if name.startswith("retries.")]
     found["aborts_per_operation"] = sum(retries) / operations
     return found | latencies(result.histogram) | _geomean(result)

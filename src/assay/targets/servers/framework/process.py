@@ -32,7 +32,7 @@ PATIENCE_S = 120.0
 STOP_S = 30.0
 GATE_S = 10.0
 """How long a process may take to come to the gate before its server."""
-_LAST = 2000
+_LAST, _SAID = 2000, 4 << 20
 
 
 def free_port() -> int:
@@ -116,8 +116,10 @@ class Process:
         name: str = "",
         watcher: FolderGuard | None = None,
         before: Sequence[str] = (),
+        directory: Path | None = None,
     ) -> None:
-        """`before` are words that stand before all others: programs that become the next."""
+        """`before` are words that stand before all others: programs that become the next.
+        `directory` is where it works, if that is not its folder."""
         self.name = name or Path(command[0]).name
         self._log, self._stop_signal, self._at_once = log, stop_signal, orphan_signal
         self._kills = memory_kills()
@@ -131,7 +133,7 @@ class Process:
                 words, held = own
                 self._process = subprocess.Popen(
                     [*before, *as_user([*tied, *gate, *words], user)],
-                    cwd=folder,
+                    cwd=directory or folder,
                     env=_env(os.environ if env is None else env, folder, user),
                     pass_fds=held,
                     stdin=subprocess.DEVNULL,
@@ -147,9 +149,14 @@ class Process:
                 self._own.dismiss()
             raise
 
-    def wait_until(self, is_ready: Callable[[], bool], is_fatal: Callable[[str], str]) -> None:
+    def wait_until(
+        self,
+        is_ready: Callable[[], bool],
+        is_fatal: Callable[[str], str],
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         """Waits until it is ready. RunError when it has ended, or its log says it never will be."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + patience_s
         while True:
             ended = self._process.poll() is not None
             why = is_fatal(self.said())
@@ -159,7 +166,7 @@ class Process:
                 return
             if time.monotonic() > end:
                 raise RunError(
-                    f"{self.name} was not ready after {PATIENCE_S:.0f} s: {self.last_words()}"
+                    f"{self.name} was not ready after {patience_s:g} s: {self.last_words()}"
                 )
             time.sleep(0.01)
 
@@ -175,9 +182,9 @@ class Process:
         return {name: self._environ[name] for name in names if name in self._environ}
 
     def said(self) -> str:
-        """What it has printed."""
+        """What it has printed, of much the end."""
         with self._log.open("rb") as log:
-            log.seek(self._log_start)
+            log.seek(max(self._log_start, log.seek(0, os.SEEK_END) - _SAID))
             return log.read().decode("utf-8", "replace")
 
     def last_words(self) -> str:

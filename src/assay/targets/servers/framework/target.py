@@ -32,6 +32,7 @@ from assay.targets.servers.framework.load import (
 )
 from assay.targets.servers.framework.process import setpriv
 from assay.targets.servers.framework.server import ServerRun, Started
+from assay.workloads.script import PREPARE
 
 DATA = "2"
 """Data of an earlier arrangement, such as of who may come to them, are made again."""
@@ -229,7 +230,7 @@ class ServerTarget(Target):
 
 def _contents(name: str, value: Any) -> Any:
     """A parameter as what data depend on: a user's file by its size and time of change too."""
-    if not name.startswith(CHECKOUT) or value is None:
+    if not name.startswith((CHECKOUT, PREPARE)) or value is None:
         return value
     try:
         stat = Path(value).stat()

@@ -144,6 +144,7 @@ pub enum LoadWorkload {
     Hits(LoadHits),
     Aggregate(LoadAggregate),
     HitsUpload(LoadHitsUpload),
+    Script(LoadScript),
 }
 
 /// What is to be done.
@@ -273,6 +274,29 @@ impl Default for LoadHitsUpload {
     fn default() -> Self {
         Self { rows: default_hits_rows(), rows_per_batch: 1_000 }
     }
+}
+
+/// Scripts of a user's own, of which each operation is one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadScript {
+    pub scripts: Vec<LoadScriptText>,
+    /// Variables that have a value from the start.
+    #[serde(default)]
+    pub given: std::collections::BTreeMap<String, i64>,
+    /// What makes the data, in the same syntax, for the action `prepare`.
+    #[serde(default)]
+    pub prepare: String,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadScriptText {
+    pub name: String,
+    #[serde(default = "one")]
+    pub weight: u32,
+    pub text: String,
 }
 
 fn one() -> u32 {

@@ -3,6 +3,8 @@
 mod memcached;
 mod redis;
 
+pub use redis::words as redis_words;
+
 use assay_load::Error;
 use assay_load::clients::Open;
 use assay_primitives::Clock;

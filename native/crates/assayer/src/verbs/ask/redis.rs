@@ -82,7 +82,7 @@ fn value(reply: Reply<'_>) -> Option<String> {
 /// Splits a line at spaces. In double quotes `\n`, `\r`, `\t`, `\b`, `\a` and `\xHH` are what they are in C and
 /// any other character after `\` is itself; in single quotes only `\'` is special. None where a
 /// quote is not closed, or something stands right behind its end.
-fn words(line: &str) -> Option<Vec<Vec<u8>>> {
+pub fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     let (mut words, mut rest) = (Vec::new(), line.as_bytes());
     loop {
         rest = rest.trim_ascii_start();

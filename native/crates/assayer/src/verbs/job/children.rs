@@ -26,7 +26,8 @@ pub fn cpu_s() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-fn seconds(time: libc::timeval) -> f64 {
+/// A time of the kernel's.
+pub fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 
+use super::busiest::Busiest;
 use super::tail::Tail;
 use super::{children, stopped};
 use crate::failure::Failure;
@@ -36,6 +37,7 @@ pub struct Outcome {
     usage: libc::rusage,
     output: Option<Tail>,
     said: String,
+    busiest: Option<f64>,
 }
 
 impl<'a> Execution<'a> {
@@ -62,7 +64,8 @@ impl<'a> Execution<'a> {
         let child = command.spawn().map_err(|error| self.refused(role, &error))?;
         drop(command); // and with it our writing ends
         let pid = child.id() as libc::pid_t;
-        let ended = self.wait(pid, begun, &mut said, output.as_mut());
+        let mut busiest = self.request.server_pid.map(|_| Busiest::of(child.id()));
+        let ended = self.wait(pid, begun, &mut said, output.as_mut(), busiest.as_mut());
         if ended.is_err() {
             // SAFETY: the child was not waited for, so the group is still its own.
             unsafe { libc::killpg(pid, libc::SIGKILL) };
@@ -76,7 +79,9 @@ impl<'a> Execution<'a> {
             let names = left.join(", ");
             return Err(anyhow!("{role} ended and left {names} running, which was killed").into());
         }
-        Ok(Outcome { wall, status, usage, output, said: why })
+        let cpu_s = children::seconds(usage.ru_utime) + children::seconds(usage.ru_stime);
+        let busiest = busiest.map(|seen| seen.share(wall, cpu_s));
+        Ok(Outcome { wall, status, usage, output, said: why, busiest })
     }
 
     /// How long it ran; why it was not waited for to its end.
@@ -86,6 +91,7 @@ impl<'a> Execution<'a> {
         begun: Instant,
         said: &mut Tail,
         mut output: Option<&mut Tail>,
+        mut busiest: Option<&mut Busiest>,
     ) -> Result<Duration, String> {
         let patience = Duration::from_millis(self.request.patience_ms);
         let process = pidfd(pid)?;
@@ -102,6 +108,9 @@ impl<'a> Execution<'a> {
             said.read();
             if let Some(tail) = output.as_mut() {
                 tail.read();
+            }
+            if let Some(seen) = busiest.as_mut() {
+                seen.look(elapsed);
             }
             if stopped() {
                 return Err("was ended, as this process is".to_owned());
@@ -131,6 +140,11 @@ impl Outcome {
     /// From before the spawn until its end was seen.
     pub fn wall_ns(&self) -> u64 {
         u64::try_from(self.wall.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The share of a CPU that its busiest thread took, where that is watched.
+    pub fn busiest(&self) -> Option<f64> {
+        self.busiest
     }
 
     /// Bytes of output that are kept.

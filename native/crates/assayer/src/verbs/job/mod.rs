@@ -4,6 +4,7 @@
 //! and ends between executions, so nothing is cut; results are written when it is over, because a
 //! reader that wakes up for each of them would disturb the next.
 
+mod busiest;
 mod children;
 mod execution;
 mod tail;
@@ -13,9 +14,10 @@ use std::time::{Duration, Instant};
 
 use assay_measure::{Sample, empty, encode};
 use assay_primitives::Clock;
+use assay_sampler::ProcessTree;
 
 use self::execution::{Execution, Outcome};
-use super::{cpu_response, typed};
+use super::{cpu_response, server_tree, server_usage, typed};
 use crate::failure::Failure;
 use crate::life;
 use crate::output::Output;
@@ -52,6 +54,7 @@ fn cut_short() -> Result<JobResult, Failure> {
         empty: Vec::new(),
         histogram: encode(&empty())?,
         cpus: Vec::new(),
+        server: None,
     })
 }
 
@@ -91,18 +94,22 @@ impl JobRequest {
         let mut empty = self.empties(self.empties.div_ceil(2))?;
         output.write("phase", &Phase { name: "measure" })?;
         let clock = Clock::calibrated();
-        let (opening, used) = (Sample::take(&clock, None, &[]), children::cpu_s());
+        let (server, beside) = self.processes()?;
+        let sample = || Sample::take(&clock, server.as_ref(), &beside);
+        let (opening, used) = (sample(), children::cpu_s());
         let begun = Instant::now();
         let outcomes = self.window(&command, begun)?;
         let window_s = begun.elapsed().as_secs_f64();
-        let (closing, used) = (Sample::take(&clock, None, &[]), children::cpu_s() - used);
+        let (closing, used) = (sample(), children::cpu_s() - used);
+        let usage = closing.server.as_ref().zip(opening.server.as_ref());
+        let usage = usage.map(|(now, then)| server_usage(now.since(then)));
         empty.extend(self.empties(self.empties / 2)?);
         let cpus = closing.times.shares_since(&opening.times);
         let idle: f64 = cpus.iter().map(|share| share.idle).sum();
         let per_s = |amount: f64| amount / window_s;
         let health = Health {
-            loader: "in-process",
-            busiest_thread: None,
+            loader: if self.server_pid.is_some() { "client" } else { "in-process" },
+            busiest_thread: outcomes.iter().filter_map(Outcome::busiest).reduce(f64::max),
             late_sends: None,
             asked_per_s: None,
             achieved_per_s: per_s(outcomes.len() as f64),
@@ -122,8 +129,16 @@ impl JobRequest {
             empty: empty.into_iter().map(Outcome::told).collect(),
             histogram: encode(&histogram)?,
             cpus: cpus.iter().map(cpu_response).collect(),
+            server: usage,
         };
         Ok((health, result))
+    }
+
+    /// The server that the command puts load on, if it does, and what stands beside it.
+    fn processes(&self) -> Result<(Option<ProcessTree>, Vec<ProcessTree>), Failure> {
+        let server = self.server_pid.map(|pid| server_tree("server_pid", pid)).transpose()?;
+        let beside = self.beside_pids.iter().map(|pid| server_tree("beside_pids", *pid));
+        Ok((server, beside.collect::<Result<_, _>>()?))
     }
 
     /// Executions until the window is over, one at least.

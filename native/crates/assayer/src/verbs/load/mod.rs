@@ -3,6 +3,7 @@
 mod hits;
 mod http;
 mod key_value;
+mod script;
 pub mod sql;
 mod tls;
 mod unit;
@@ -13,14 +14,14 @@ use assay_load::arrivals::Spacing;
 use assay_load::{Client, Error, Rate, Station};
 use assay_primitives::Clock;
 use assay_runtime::{Address, Backend, Handle, Worker};
-use assay_sampler::{ProcessTree, TreeUsage};
+use assay_sampler::ProcessTree;
 use assay_wire::{Target, memcached, mysql, postgres, resp};
 
 pub use self::http::target as http_target;
 use self::key_value::Command;
 use self::unit::{Common, LoadUnit, SPUN};
 use super::run::{Ending, Run, Subject};
-use super::typed;
+use super::{server_tree, server_usage, typed};
 use crate::failure::Failure;
 use crate::files;
 use crate::life;
@@ -28,7 +29,7 @@ use crate::output::Output;
 use crate::protocol::request::{
     LoadAction, LoadBackend, LoadProtocol, LoadRequest, LoadSpacing, LoadTarget, LoadWorkload,
 };
-use crate::protocol::response::{Health, Load, LoadManifest, Refused, ServerUsage, State};
+use crate::protocol::response::{Health, Load, LoadManifest, Refused, State};
 use assay_measure::Measured;
 use assay_measure::{Timed, Unit, WorkerReport};
 use assay_measure::{empty, encode};
@@ -65,6 +66,12 @@ pub fn run(request: serde_json::Value, output: &mut Output) -> Result<(), Failur
         }
         (LoadProtocol::Memcached, LoadWorkload::MemcachedSet(it)) => {
             key_value::commands::<memcached::Session>(&request, &target, Command::Set, it, output)
+        }
+        (LoadProtocol::Redis, LoadWorkload::Script(it)) => {
+            script::redis(&request, &target, it, output)
+        }
+        (LoadProtocol::Http, LoadWorkload::Script(it)) => {
+            script::http(&request, &target, it, output)
         }
         (LoadProtocol::Http, LoadWorkload::HttpGet { path }) if is_run => {
             http::run(&request, &target, path, output)
@@ -121,14 +128,6 @@ fn missing(error: &Error) -> Failure {
         .split_once("; next: ")
         .unwrap_or((&told, "check the address, the user and the password"));
     Failure::Missing { message: message.to_owned(), next: next.to_owned() }
-}
-
-/// Processes that are to be told from everybody else's.
-fn server_tree(field: &str, pid: u32) -> Result<ProcessTree, Failure> {
-    ProcessTree::read(pid).ok_or_else(|| Failure::Missing {
-        message: format!("{field}: there is no process {pid} here"),
-        next: "start the server first, on this machine, or leave its number out".to_owned(),
-    })
 }
 
 /// The event loop of a thread.
@@ -275,17 +274,6 @@ fn health(measured: &Measured, common: &Common) -> Health {
 fn work_s(report: &WorkerReport) -> f64 {
     let spun = report.counts.counters.iter().find(|(name, _)| *name == SPUN);
     (report.cpu_s - spun.map_or(0.0, |(_, ns)| *ns as f64 / 1e9)).max(0.0)
-}
-
-fn server_usage(usage: TreeUsage) -> ServerUsage {
-    ServerUsage {
-        cpu_s: usage.cpu_s,
-        rss_bytes: usage.rss_bytes,
-        pss_bytes: usage.pss_bytes,
-        processes: usage.processes,
-        voluntary_switches: usage.voluntary_switches,
-        involuntary_switches: usage.involuntary_switches,
-    }
 }
 
 fn load(measured: &Measured, common: &Common, connections: usize) -> Result<Load, Failure> {

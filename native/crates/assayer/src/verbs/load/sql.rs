@@ -17,7 +17,7 @@ use assay_wire::{Target, WireError};
 use assay_workload::oltp::{Distribution, Parameters, Plan, Test};
 use assay_workload::{tpcc as tpcc_inputs, trade_desk as desk_inputs};
 
-use super::{hits, measure, missing};
+use super::{hits, measure, missing, script};
 use crate::failure::Failure;
 use crate::life;
 use crate::output::Output;
@@ -72,6 +72,7 @@ pub fn run<S: Open>(
         LoadWorkload::Hits(it) => hits::queries::<S>(request, target, it, output),
         LoadWorkload::Aggregate(it) => hits::aggregate::<S>(request, target, it, output),
         LoadWorkload::HitsUpload(it) => hits::upload::<S>(request, target, it, output),
+        LoadWorkload::Script(it) => script::sql::<S>(request, target, it, output),
         LoadWorkload::HttpGet { .. }
         | LoadWorkload::RedisGet(_)
         | LoadWorkload::RedisSet(_)

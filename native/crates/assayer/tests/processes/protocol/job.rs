@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::types::CpuShare;
+use super::types::{CpuShare, ServerUsage};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +27,7 @@ pub struct JobResult {
     empty: Vec<JobExecution>,
     histogram: String,
     cpus: Vec<CpuShare>,
+    server: Option<ServerUsage>,
 }
 
 /// What an emulator does not show: `scripts/test-aarch64` skips it.
@@ -128,6 +129,24 @@ mod unemulated {
         assert_eq!(one["output_bytes"], 100_000_006);
         let kept = one["output"].as_str().unwrap();
         assert!(kept.len() <= 1 << 20 && kept.ends_with("x\nlast\n"), "{}", kept.len());
+    }
+
+    #[test]
+    fn a_generator_is_told_from_its_server_and_has_a_busiest_thread() {
+        let mut server = std::process::Command::new("sh");
+        server.args(["-c", "while :; do :; done"]);
+        let mut server = server.spawn().unwrap();
+        let script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+        let outcome = run("job", &with(&["sh", "-c", script], json!({"server_pid": server.id()})));
+        server.kill().unwrap();
+        server.wait().unwrap();
+        let (health, result) = (outcome.only("health"), outcome.only("result"));
+        assert_eq!(health["loader"], "client");
+        let busiest = health["busiest_thread"].as_f64().unwrap();
+        assert!(busiest > 0.1 && busiest <= 1.0, "{health}");
+        assert!(result["server"]["cpu_s"].as_f64().unwrap() > 0.0, "{result}");
+        let outcome = run("job", &with(&["true"], json!({"server_pid": 0})));
+        assert!(outcome.only("error")["message"].as_str().unwrap().starts_with("server_pid"));
     }
 
     #[test]
