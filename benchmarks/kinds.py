@@ -82,8 +82,8 @@ def plan_of(seed: int, full: bool) -> Plan:
     """The plan of one study."""
     study = read("kinds.toml", STUDY, Path())
     return make_plan(
-        study, version="0", seed=seed, study_sha256="", base="", overrides={}, stand_ins={"engine": None},
-        full=full, cpus=2,
+        study, version="0", seed=seed, study_sha256="", base="", overrides={},
+        stand_ins={"engine": None}, full=full, cpus=2,
     )  # fmt: skip
 
 
