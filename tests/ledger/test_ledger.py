@@ -384,6 +384,8 @@ def test_kinds_of_request_are_answers_too(
     asked = LedgerQuery(words=["read"], metric="latency_p50", kinds=True)
     assert {f.row.request for f in ledger.rows(asked)} == {"read"}
     assert not any(f.row.request for f in ledger.rows(LedgerQuery()))
+    (followed, *_) = histories([(1, entry)], of="cache", request="read")
+    assert followed.label == "cache on read"
     found = compare_entries(entry, entry)
     assert {"cache", "cache on read"} <= {a.label for a in found.answers}
     assert {a.relation for a in found.answers} <= {"agree", "compatible"}

@@ -15,6 +15,7 @@ def command(
     of: str = typer.Option("", help="One answer: an arm or a factor, as `assay show` names it."),
     case: str = typer.Option("", help="One case."),
     metric: str = typer.Option("", help="One metric."),
+    request: str = typer.Option("", help="One kind of request, by its name."),
     level: bool = typer.Option(False, "--level", help="What arms did, instead of effects."),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
@@ -30,7 +31,7 @@ def command(
         entries = ledger.entries(study)
     if not entries:
         raise InputError(f"the ledger has no bundle of {study!r}", next_step="assay ledger list")
-    found = histories(entries, of=of, case=case, metric=metric, level=level)
+    found = histories(entries, of=of, case=case, metric=metric, request=request, level=level)
     if json:
         tell_json([history.model_dump() for history in found])
     elif found:

@@ -194,14 +194,11 @@ def _latency(section: LatencySection, group: Any) -> Figure:
     figure, (axes,) = _figure(group.heading, 4.0)
     for arm in group.arms:
         colour, mark = ARMS[arm.index % len(ARMS)], ARM_MARKS[arm.index % len(ARM_MARKS)]
-        points = [(_nines(p.q), p.ns) for p in arm.points]
-        marked = [(_nines(c.q), c.ns) for c in arm.cells if c.ns]
-        if points:
-            axes.plot(*zip(*points, strict=True), color=colour, linewidth=1.6)
-        if marked:
-            at, ns = zip(*marked, strict=True)
-            axes.scatter(at, ns, color=colour, marker=mark, s=26, zorder=3,
-                         label=_named(arm.arm, NAME))  # fmt: skip
+        axes.plot([_nines(p.q) for p in arm.points], [p.ns for p in arm.points], color=colour)
+        cells = [cell for cell in arm.cells if cell.ns]
+        if cells:
+            axes.scatter([_nines(c.q) for c in cells], [c.ns for c in cells], color=colour,
+                         marker=mark, s=26, zorder=3, label=_named(arm.arm, NAME))  # fmt: skip
     if section.logarithmic:
         axes.set_yscale("log")
     end = max((_nines(p.q) for arm in group.arms for p in arm.points), default=1.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.ledger.entries import Entered, LedgerEntry, LedgerRow
+from assay.ledger.entries import BY_KIND, Entered, LedgerEntry, LedgerRow
 from assay.stats.change_points import change_points
 
 
@@ -57,14 +57,15 @@ Numbered = tuple[int, LedgerEntry]
 
 def histories(
     entries: Iterable[Numbered], *, of: str = "", case: str = "", metric: str = "",
-    level: bool = False,
+    request: str = "", level: bool = False,
 ) -> list[QuestionHistory]:  # fmt: skip
     """The histories that entries give, those with most points first; `of`, `case` and `metric`
-    keep what is equal to them, and `level` follows levels of arms instead of effects."""
+    keep what is equal to them, `request` follows answers for that kind of request instead of the
+    whole, and `level` levels of arms instead of effects."""
     ordered = sorted(entries, key=lambda numbered: (numbered[1].started, numbered[0]))
     series: dict[tuple[str, ...], list[tuple[Numbered, HistoryPoint]]] = {}
     for numbered in ordered:
-        made = _levels(numbered, of) if level else _answers(numbered, of)
+        made = _levels(numbered, of) if level else _answers(numbered, of, request)
         for key, point in made:
             if case in ("", key[1]) and metric in ("", key[3]):
                 series.setdefault(key, []).append((numbered, point))
@@ -107,10 +108,15 @@ def _short(one: str, other: str) -> tuple[str, str]:
     return " ".join(sorted(mine - its)) or "-", " ".join(sorted(its - mine)) or "-"
 
 
-def _answers(numbered: Numbered, of: str) -> Iterator[tuple[tuple[str, ...], HistoryPoint]]:
+def _answers(
+    numbered: Numbered, of: str, request: str
+) -> Iterator[tuple[tuple[str, ...], HistoryPoint]]:
     number, entry = numbered
+    strength = BY_KIND if request else "confirmed"
     for row in entry.rows:
-        if row.strength != "confirmed" or row.estimate is None or entry.told_apart:
+        if row.strength != strength or row.request != request or row.estimate is None:
+            continue
+        if row.word == "invalid" or entry.told_apart:
             continue
         if of in ("", row.of, row.label):
             key = (entry.study, row.case, _titled(row), row.metric, entry.machine)
