@@ -1,0 +1,228 @@
+"""How much of a server's time a mechanism takes: one class for each kind of evidence.
+
+A share of CPU time has the interval of Wilson over samples, which takes them as independent. Code
+without names that nobody has looked into may belong to any mechanism: the upper end counts it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.diagnosis.records import Gathered, HotCode
+from assay.record import RunProfile
+from assay.stats.proportion import wilson
+from assay.verdict.rows import Bounded
+
+CPU_TIME, STATEMENT_TIME = "the server's CPU time", "the time of its statements"
+BUSY_TIME = "the time in which its threads run or wait for the disk"
+KERNEL = "[kernel]"
+"""The one name of kernel code where /proc/kallsyms shows no addresses."""
+
+
+@dataclass(frozen=True)
+class TimeShare:
+    """A mechanism's share of some time."""
+
+    share: Bounded
+    of: str
+    evidence: tuple[str, ...]
+
+
+class TimeLook(Protocol):
+    """One kind of evidence."""
+
+    def seen(self, gathered: Gathered) -> TimeShare | str:
+        """The share, or why it cannot be seen."""
+        ...
+
+
+@dataclass(frozen=True)
+class InCode:
+    """CPU time in functions themselves: by name, by kinds of instructions that they hold, or
+    because a loop in them waits."""
+
+    pattern: str = r"(?!)"
+    instructions: tuple[str, ...] = ()
+    spins: bool = False
+
+    def seen(self, gathered: Gathered) -> TimeShare | str:
+        profile = gathered.profile
+        if profile is None:
+            return "there is no profile"
+        known = {(c.name, c.module): c for c in gathered.code}
+        counts, unknown = Counter[str](), 0
+        for place, count in own_samples(profile).items():
+            function = profile.functions[place]
+            about = known.get((function.name, function.module))
+            if re.search(self.pattern, function.name) or (about and self._is_it(about)):
+                counts[function.name] += count
+            elif about is None and is_unnamed(function.name):
+                unknown += count
+        return _of_samples(counts, profile.samples, unknown)
+
+    def _is_it(self, code: HotCode) -> bool:
+        held = any(code.instructions.get(kind) for kind in self.instructions)
+        return held or (self.spins and code.spins)
+
+
+@dataclass(frozen=True)
+class InCalls:
+    """CPU time in functions and all that they call; mostly the kernel's, whose chains are whole."""
+
+    pattern: str
+    kernel: bool = True
+
+    def seen(self, gathered: Gathered) -> TimeShare | str:
+        profile = gathered.profile
+        if profile is None:
+            return "there is no profile"
+        if self.kernel and not sees_kernel(profile):
+            return "the kernel's functions are not seen here"
+        names = [f.name for f in profile.functions]
+        wanted = {i for i, name in enumerate(names) if re.search(self.pattern, name)}
+        counts = Counter[str]()
+        for stack in profile.stacks:
+            first = next((i for i in stack.frames if i in wanted), None)
+            if first is not None:
+                counts[names[first]] += stack.count
+        return _of_samples(counts, profile.samples, 0)
+
+
+@dataclass(frozen=True)
+class InWaits:
+    """Time that statements wait for events that the server counts."""
+
+    pattern: str
+
+    def seen(self, gathered: Gathered) -> TimeShare | str:
+        answers = gathered.answers
+        if answers is None or answers.running_ns is None:
+            return "waits of statements are not counted here"
+        whole = sum(answers.waited_ns.values()) + answers.running_ns
+        waited = {e: ns for e, ns in answers.waited_ns.items() if re.search(self.pattern, e)}
+        if not whole:
+            return "no statement ran"
+        share = sum(waited.values()) / whole
+        # Without looks the server's own clock has measured it.
+        low, high = (
+            wilson(round(share * answers.looks), answers.looks) if answers.looks else (share, share)
+        )
+        named = sorted(waited, key=lambda e: -waited[e])[:3]
+        evidence = tuple(f"{e} {_percent(waited[e] / whole)} of statement time" for e in named)
+        return TimeShare(Bounded(value=share, low=low, high=high), STATEMENT_TIME, evidence)
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """Time that threads wait for the disk, of that in which they have something to do."""
+
+    def seen(self, gathered: Gathered) -> TimeShare | str:
+        if not gathered.threads:
+            return "states of its threads are not seen here"
+        waits = sum(t.share for t in gathered.threads if t.state == "D")
+        runs = sum(t.share for t in gathered.threads if t.state == "R")
+        share = waits / (waits + runs) if waits + runs else 0.0
+        looks = max(round(gathered.thread_looks * (waits + runs)), 1)
+        low, high = wilson(round(share * looks), looks)
+        evidence = (f"threads wait for the disk in {_percent(share)} of the time they work",)
+        return TimeShare(
+            Bounded(value=share, low=low, high=high), BUSY_TIME, evidence if share else ()
+        )
+
+
+@dataclass(frozen=True)
+class InSoftirqs:
+    """Time that soft interrupts take from the CPU that has most of them, where another idles."""
+
+    def seen(self, gathered: Gathered) -> TimeShare | str:
+        shares = _by_cpu(gathered, "softirq")
+        if not shares:
+            return "times of the CPUs are not seen here"
+        most = max(shares, key=lambda cpu: shares[cpu])
+        rest = [s for cpu, s in shares.items() if cpu != most]
+        uneven = max(shares[most] - max(rest, default=shares[most]), 0.0)
+        evidence = f"CPU {most} spends {_percent(shares[most])} of its time in soft interrupts"
+        share = Bounded(value=uneven, low=uneven, high=uneven)
+        return TimeShare(share, f"the time of CPU {most}", (evidence,) if uneven else ())
+
+
+@dataclass(frozen=True)
+class InWalks:
+    """Cycles of page walks."""
+
+    def seen(self, gathered: Gathered) -> TimeShare | str:
+        if gathered.walks is None:
+            return "page walks are not counted here"
+        evidence = (f"page walks take {_percent(gathered.walks.value)} of the cycles",)
+        return TimeShare(gathered.walks, "its cycles", evidence)
+
+
+def together(*looks: TimeLook) -> Callable[[Gathered], TimeShare | str]:
+    """The look with the largest share; why none could be had where none could."""
+
+    def widest(gathered: Gathered) -> TimeShare | str:
+        found = [look.seen(gathered) for look in looks]
+        shares = [f for f in found if isinstance(f, TimeShare)]
+        if not shares:
+            return "; ".join(dict.fromkeys(str(f) for f in found))
+        return max(shares, key=lambda s: (s.share.low or 0.0, s.share.high or 0.0))
+
+    return widest
+
+
+def sees_kernel(profile: RunProfile) -> bool:
+    """Whether the kernel's functions are sampled and have names."""
+    return profile.kernel and not any(f.name == KERNEL for f in profile.functions)
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a function's name was stripped."""
+    return name.startswith("[") and "]+" in name
+
+
+def address_of(name: str) -> int | None:
+    """The link-time address in the name of a stripped function: "[x]+0x1234 (before y)"."""
+    found = re.match(r"\[[^\]]*\]\+0x([0-9a-f]+)", name)
+    return int(found[1], 16) if found else None
+
+
+def own_samples(profile: RunProfile) -> Counter[int]:
+    """Samples in each function itself, by its place."""
+    found: Counter[int] = Counter()
+    for stack in profile.stacks:
+        found[stack.frames[-1]] += stack.count
+    return found
+
+
+def bounded(hits: int, samples: int, more: int = 0) -> Bounded:
+    """A share of samples with its interval; `more` may belong to it too."""
+    low, _ = wilson(hits, samples)
+    _, high = wilson(hits + more, samples)
+    return Bounded(value=hits / samples if samples else 0.0, low=low, high=high)
+
+
+def _of_samples(counts: Counter[str], samples: int, unknown: int) -> TimeShare:
+    evidence = [
+        f"{name} {_percent(count / samples)} of CPU time" for name, count in counts.most_common(3)
+    ]
+    if unknown and counts:
+        evidence.append(f"up to {_percent(unknown / samples)} more in code without names")
+    elif unknown:
+        evidence.append(f"{_percent(unknown / samples)} of CPU time is in code without names")
+    return TimeShare(bounded(counts.total(), samples, unknown), CPU_TIME, tuple(evidence))
+
+
+def _by_cpu(gathered: Gathered, kind: str) -> dict[int, float]:
+    """Mean share of a kind of time, by CPU."""
+    found: dict[int, list[float]] = {}
+    for second in gathered.cpus:
+        found.setdefault(second.cpu, []).append(getattr(second, kind))
+    return {cpu: sum(shares) / len(shares) for cpu, shares in found.items()}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
