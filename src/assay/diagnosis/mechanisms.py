@@ -138,7 +138,7 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
         "host.rps": Mechanism("soft interrupts on one CPU", (InSoftirqs(),), waste=True),
         "host.irq": Mechanism("soft interrupts on one CPU", (InSoftirqs(),), waste=True),
         "host.swappiness": Mechanism(
-            "reading pages back from swap", (FAULTS, OnDisk()), waste=True, counter="vm.pswpin"
+            "reading pages back from swap", (FAULTS, OnDisk()), counter="vm.pswpin"
         ),
     }
 )
