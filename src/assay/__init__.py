@@ -44,7 +44,9 @@ __getattr__, __dir__ = lazily(
     __name__,
     **{
         "core.errors": "AssayError",
-        "api": "adopt_study bisect doctor load_bundle open_bundle resume_bisect resume_study run_study",
+        "api": (
+            "adopt_study bisect doctor load_bundle open_bundle resume_bisect resume_study run_study"
+        ),
         "bench.machine_noise": "MachineNoise machine_noise",
         "claims": "Audited audit",
         "price": "Price Ratio Worth worth",

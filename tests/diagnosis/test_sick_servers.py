@@ -160,9 +160,12 @@ READS = {"tables": 1, "table_size": 100_000, "distribution": "uniform"}
 
 def test_postgresql_with_tiny_buffers_is_named_first(base: Path, data: Mapping[str, Path]) -> None:
     """Most pages are read from files again."""
-    with theirs("postgresql", base / "tiny", data, ("-c", "shared_buffers=1MB")) as server:
-        with loaded(server.url, "oltp-read-only", READS, 8):
-            found = checked(assay.doctor(server.pid, attach=server.url, seconds=SECONDS))
+    options = ("-c", "shared_buffers=1MB")
+    with (
+        theirs("postgresql", base / "tiny", data, options) as server,
+        loaded(server.url, "oltp-read-only", READS, 8),
+    ):
+        found = checked(assay.doctor(server.pid, attach=server.url, seconds=SECONDS))
     first = found.candidates[0]
     assert first.name == "postgresql.shared_buffers"
     assert first.now == "1024kB"
@@ -173,9 +176,12 @@ def test_nothing_stands_out_of_postgresql_whose_data_fit(
     base: Path, data: Mapping[str, Path]
 ) -> None:
     """The same load on a pool that holds it all."""
-    with theirs("postgresql", base / "well", data, ("-c", "shared_buffers=256MB")) as server:
-        with loaded(server.url, "oltp-read-only", READS, 8):
-            found = checked(assay.doctor(server.pid, attach=server.url, seconds=SECONDS))
+    options = ("-c", "shared_buffers=256MB")
+    with (
+        theirs("postgresql", base / "well", data, options) as server,
+        loaded(server.url, "oltp-read-only", READS, 8),
+    ):
+        found = checked(assay.doctor(server.pid, attach=server.url, seconds=SECONDS))
     assert found.stands_out == []
     assert found.waits or found.candidates
 

@@ -164,10 +164,10 @@ def gather(
 
     RunError if it ends meanwhile.
     """
-    return _Gathering(server, sources or Sources(), tell).run(seconds)
+    return _Examination(server, sources or Sources(), tell).run(seconds)
 
 
-class _Gathering:
+class _Examination:
     """One examination."""
 
     def __init__(self, server: ExaminedServer, sources: Sources, tell: Tell) -> None:
