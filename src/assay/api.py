@@ -135,7 +135,7 @@ def doctor(
     is changed. Raises InputError and MissingError where it is not there or not here.
     """
     password.take()
-    found = gather(find_subject(str(server), attach), seconds, tell=lambda _: None)
+    found = gather(find_subject(str(server), attach), seconds)
     return diagnose(found, smallest)
 
 

@@ -20,13 +20,14 @@ import pytest
 
 import assay
 from assay.counters import profilable
-from assay.diagnosis import Diagnosis
+from assay.diagnosis import Diagnosis, diagnose, find_subject, gather
 from assay.host import host_facts
 from assay.linux.own_user import give, own_user
 from assay.load import Load, ask, parse_url, prepare, run_load
 from assay.study import read
 from assay.targets.servers.framework.process import as_user, free_port
 from attach_kit import data_of, theirs
+from rights_kit import as_nobody
 
 pytestmark = pytest.mark.server
 
@@ -201,3 +202,23 @@ def test_mariadb_with_a_long_spin_delay_is_named_first(
     delay = next(c for c in found.candidates if c.name == "mariadb.spin_wait_delay")
     assert delay.now == "96"
     assert delay.study
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_an_ordinary_user_sees_less_of_anothers_server_and_is_told_what() -> None:
+    """No samples, no pages, no statistics: each with its reason; CPUs and threads are seen."""
+    with subprocess.Popen(["sleep", "30"]) as process:
+        try:
+            assert _seen_by_nobody(process.pid)  # by root; it also imports what nobody may not
+            said = as_nobody(lambda: _seen_by_nobody(process.pid))
+        finally:
+            process.kill()
+    assert "where the CPU time goes: no profile" in said
+    assert "pages of its memory" in said
+    assert said.endswith(f"{os.cpu_count()} CPUs, 1 threads, []")
+
+
+def _seen_by_nobody(pid: int) -> str:
+    found = diagnose(gather(find_subject(str(pid)), 1.0))
+    unseen = "; ".join(u.what for u in found.unseen)
+    return f"{unseen}; {len(found.cpus)} CPUs, {len(found.threads)} threads, {found.stands_out}"

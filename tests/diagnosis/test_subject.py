@@ -28,6 +28,7 @@ def test_a_number_is_a_process() -> None:
         ("999999999", "", "no process 999999999"),
         ("no-such-server", "", "no process is called no-such-server"),
         ("", "no://where", "not the address of a server"),
+        ("1", "redis://:secret@127.0.0.1:6379", "--attach: attach holds a password"),
     ],
 )
 def test_what_is_not_there_is_said(who: str, url: str, match: str) -> None:

@@ -16,6 +16,7 @@ from assay.diagnosis.mechanisms import MECHANISMS, NO_GAIN, RULES, SUFFERING, Me
 from assay.diagnosis.records import Candidate, Gathered, Kind, Standing
 from assay.explain.headroom import gain
 from assay.host.rules import HostFinding
+from assay.readiness.binary import RULES as INSPECTED
 from assay.targets import TARGETS, traits_of
 from assay.verdict.rows import Bounded
 
@@ -24,6 +25,8 @@ SICK = 0.05
 
 SMALLEST = 0.02
 """The smallest gain worth trying for, unless somebody says otherwise."""
+
+NOTHING_SEES = "nothing here shows how much time it acts on"
 
 ORDER: tuple[Standing, ...] = ("stands out", "possible", "no bound", "ruled out")
 
@@ -86,11 +89,13 @@ def _of_change(change: Change, gathered: Gathered) -> _Trial:
         mechanism = SUFFERING
     now, facts = _now(change, gathered), gathered.facts
     wanted = mechanism.only or mechanism.levels or (change.off, change.on)
-    others = tuple(level for level in dict.fromkeys(wanted) if level != now)
+    # Where nobody knows what is in force, a study begins with off.
+    begun = now or ("" if mechanism.only else change.off)
+    others = tuple(level for level in dict.fromkeys(wanted) if level != begun)
     able = tuple(level for level in others if not _lacks(change, level, facts))
     hindrance = _no_dose(change, mechanism, gathered)
     if not others:
-        hindrance = f"{now} is in force, and nothing better is known"
+        hindrance = f"{begun} is in force, and nothing better is known"
     elif not able:
         hindrance = _lacks(change, others[0], facts)
     moves = change.predicted(now or change.off, (able or others or (change.on,))[0]) if now else {}
@@ -160,7 +165,7 @@ def _of_code(gathered: Gathered) -> Iterator[_Trial]:
         for flaw in code.flaws:
             look = _InFunction(code.name, code.module)
             waste = flaw.severity in ("S1", "S2")
-            mechanism = Mechanism(flaw.reason, (look,), waste=waste)
+            mechanism = Mechanism(_TEXTS.get(flaw.rule, flaw.reason), (look,), waste=waste)
             advice = (flaw.advice,)
             name = f"{flaw.rule} {code.name}"
             yield _Trial(name, "build", mechanism, "D", levels=advice, evidence=(flaw.evidence,))
@@ -176,6 +181,7 @@ def _of_kind(gathered: Gathered) -> list[Mechanism]:
     return [MECHANISMS[name] for name in fitting if name in MECHANISMS]
 
 
+_TEXTS = {rule.id: rule.text for rule in INSPECTED}
 _SPINS: TimeLook = MECHANISMS["mariadb.sync_spin_loops"].looks[0]
 
 
@@ -205,7 +211,7 @@ class _InFunction:
 
 def _judged(trial: _Trial, gathered: Gathered, smallest: float) -> Candidate:
     mechanism = trial.mechanism
-    found = together(*mechanism.looks)(gathered) if mechanism.looks else "no mechanism is declared"
+    found = together(*mechanism.looks)(gathered) if mechanism.looks else NOTHING_SEES
     seen = found if isinstance(found, TimeShare) else None
     most = None if seen is None else _most(seen.share)
     standing, why = _standing(trial, found, most, smallest)

@@ -157,8 +157,12 @@ class _Window:
 Tell = Callable[[str], None]
 
 
+def ignore(text: str) -> None:
+    """Nobody wants to know."""
+
+
 def gather(
-    server: ExaminedServer, seconds: float, sources: Sources | None = None, tell: Tell = print
+    server: ExaminedServer, seconds: float, sources: Sources | None = None, tell: Tell = ignore
 ) -> Gathered:
     """All that can be seen of a server in so many seconds.
 

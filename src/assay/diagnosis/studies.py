@@ -96,7 +96,7 @@ def _factor(candidate: Candidate, gathered: Gathered) -> list[str]:
     if not candidate.levels:
         return []
     change = CATALOGUE[candidate.name]
-    off = candidate.now or change.off
+    off = candidate.now or (change.on if change.off in candidate.levels else change.off)
     levels = [off, *(level for level in candidate.levels if level != off)]
     written = [_level(change, level) for level in levels]
     return [

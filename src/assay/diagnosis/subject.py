@@ -12,6 +12,7 @@ from assay.linux.processes import read, read_folder, tree
 from assay.linux.procfs import listener, parent
 from assay.targets import TARGETS
 from assay.targets.servers.framework.adapter import Adapter
+from assay.targets.servers.framework.attachment import ATTACH
 from assay.targets.servers.framework.target import ServerTarget
 
 LOCAL = ("", "localhost", "::1")
@@ -26,15 +27,26 @@ def adapter_of(kind: str) -> Adapter | None:
 def find_subject(who: str, url: str = "") -> ExaminedServer:
     """The server with this PID or name, or at `url` where `who` is empty.
 
-    InputError if there is no such process, or several that do not belong together; MissingError
+    InputError if there is no such process, or several that do not belong together, or the address
+    is none or holds a password; MissingError
     if the address is on another machine, or its process cannot be seen.
     """
     if not who and not url:
         raise InputError("which server?", next_step="give its PID or its name, or --attach URL")
-    pid = _named(who) if who else _at(parse_url(url, {}))
+    address = _address(url) if url else None
+    pid = _at(address) if address and not who else _named(who)
     if not Path(f"/proc/{pid}").exists():
         raise InputError(f"there is no process {pid}", next_step="see `ps -e`")
     return _subject(pid, url)
+
+
+def _address(url: str) -> ServerAddress:
+    """Without a password, as whoever reads the diagnosis would read it too."""
+    try:
+        return parse_url(ATTACH["attach"].read(url), {})
+    except ValueError as error:
+        message, _, remedy = str(error).partition(": ")
+        raise InputError(f"--attach: {message}", next_step=remedy) from error
 
 
 def _named(who: str) -> int:

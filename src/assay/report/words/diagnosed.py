@@ -59,8 +59,10 @@ def trial(candidate: Candidate) -> str:
     tried = ", ".join(candidate.levels)
     if not tried:
         return ""
+    if candidate.kind == "build":
+        return f"another build: {tried}"
     now = f"{candidate.now} is in force; " if candidate.now else ""
-    return f"{now}try {tried}"
+    return f"{now}try {tried}" if now else tried
 
 
 def moves(candidate: Candidate) -> str:
