@@ -155,6 +155,18 @@ def test_redis_under_transparent_huge_pages_names_them_in_each_way_to_be_rid_of_
     assert all(c.study for c in found.stands_out)
 
 
+def test_much_memory_that_it_does_not_want_stands_out_whatever_time_faults_take() -> None:
+    """What suffers is latency and memory."""
+    quiet = gathered(chains={("set",): 1000}).profile
+    seen = replace(redis(anon_huge_bytes=900, touched_bytes=1000), profile=quiet)
+    found = diagnose(seen)
+    thp = named(found, "redis.thp")
+    assert thp.standing == "stands out"
+    assert thp.why == "90 % of its memory is of a kind that it does not want"
+    little = diagnose(replace(seen, memory={"anon_huge_bytes": 10, "touched_bytes": 1000}))
+    assert little.stands_out == []
+
+
 def test_redis_that_has_none_of_them_is_not_sick_of_them() -> None:
     """Page faults are of something else then."""
     found = diagnose(redis(anon_huge_bytes=0))

@@ -23,6 +23,10 @@ from assay.verdict.rows import Bounded
 SICK = 0.05
 """A share of time that is surely wasted from which on it stands out. A guess."""
 
+SICK_MEMORY = 0.25
+"""A share of memory of a kind that the server does not want from which on it stands out. A guess.
+"""
+
 SMALLEST = 0.02
 """The smallest gain worth trying for, unless somebody says otherwise."""
 
@@ -68,7 +72,7 @@ def _trials(gathered: Gathered) -> Iterator[_Trial]:
             yield _of_change(change, gathered)
     for finding in gathered.host:
         if finding.severity != "info":
-            yield _of_rule(finding)
+            yield _of_rule(finding, gathered)
     yield from _of_code(gathered)
 
 
@@ -131,10 +135,16 @@ def _is_number(change: Change) -> bool:
     return change.numeric_setting is not None and not change.sized
 
 
+def _no_memory(mechanism: Mechanism, gathered: Gathered) -> str:
+    """That the server has no memory of the kind that it is about; empty if it has, or may have."""
+    kind = mechanism.memory
+    return f"the server has 0 {kind}" if kind and gathered.memory.get(kind) == 0 else ""
+
+
 def _no_dose(change: Change, mechanism: Mechanism, gathered: Gathered) -> str:
     """Why it cannot matter: what it acts on did not happen, or is not there."""
-    if mechanism.memory and gathered.memory.get(mechanism.memory) == 0:
-        return f"the server has 0 {mechanism.memory}"
+    if none := _no_memory(mechanism, gathered):
+        return none
     counter = mechanism.counter or (change.dose.counter if change.dose else "")
     answers = gathered.answers
     counted = gathered.counters | (answers.counters if answers else {})
@@ -147,11 +157,14 @@ def _no_dose(change: Change, mechanism: Mechanism, gathered: Gathered) -> str:
 # rules of the host
 
 
-def _of_rule(finding: HostFinding) -> _Trial:
+def _of_rule(finding: HostFinding, gathered: Gathered) -> _Trial:
     mechanism = RULES.get(finding.rule, Mechanism(finding.reason, ()))
     cure = "; ".join(f"{key} = {value}" for key, value in finding.cure) or finding.advice
-    name, evidence = f"{finding.rule}", (finding.evidence,)
-    return _Trial(name, "host rule", mechanism, "B", levels=(cure,), evidence=evidence)
+    name, evidence = finding.rule, (finding.evidence,)
+    hindrance = _no_memory(mechanism, gathered)
+    return _Trial(
+        name, "host rule", mechanism, "B", levels=(cure,), evidence=evidence, hindrance=hindrance
+    )
 
 
 # code
@@ -215,6 +228,8 @@ def _judged(trial: _Trial, gathered: Gathered, smallest: float) -> Candidate:
     seen = found if isinstance(found, TimeShare) else None
     most = None if seen is None else _most(seen.share)
     standing, why = _standing(trial, found, most, smallest)
+    if standing != "stands out" and not trial.hindrance and (held := _much_memory(trial, gathered)):
+        standing, why = "stands out", held
     return Candidate(
         name=trial.name,
         kind=trial.kind,
@@ -254,6 +269,16 @@ def _standing(
     if trial.mechanism.waste and sure >= SICK:
         return "stands out", f"{100 * sure:.1f} % or more of {found.of} is wasted there"
     return "possible", at_most
+
+
+def _much_memory(trial: _Trial, gathered: Gathered) -> str:
+    """Whether much of the server's memory is of a kind that it does not want, in words: that costs
+    memory and latency, of which the time spent in faults says nothing."""
+    held = gathered.memory.get(trial.mechanism.memory, 0)
+    share = held / max(gathered.memory.get("touched_bytes", 0), held, 1)
+    if share < SICK_MEMORY:
+        return ""
+    return f"{100 * share:.0f} % of its memory is of a kind that it does not want"
 
 
 def _most(share: Bounded) -> Bounded:

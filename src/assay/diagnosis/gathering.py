@@ -387,8 +387,8 @@ def _cpu_seconds(series: Series) -> Iterator[CpuSecond]:
     places: dict[int, dict[str, int]] = {}
     for place, name in enumerate(series.counters):
         if name.startswith("host.cpu."):
-            kind, _, cpu = name.removeprefix("host.cpu.").partition("_ms.cpu")
-            places.setdefault(int(cpu), {})[kind] = place
+            kind, _, number = name.removeprefix("host.cpu.").partition("_ms.cpu")
+            places.setdefault(int(number), {})[kind] = place
     previous = None
     for at_s, values in series.readings:
         if any(values[p] is None for kinds in places.values() for p in kinds.values()):

@@ -157,7 +157,12 @@ RULES: Mapping[str, Mechanism] = MappingProxyType(
     {
         "H01": PAGES,
         "H07": PAGES,
-        "H08": Mechanism("page faults and copies of huge pages", (FAULTS,), waste=True),
+        "H08": Mechanism(
+            "page faults and copies of transparent huge pages",
+            (FAULTS,),
+            waste=True,
+            memory="anon_huge_bytes",
+        ),
         "H09": Mechanism("page faults that wait for huge pages", (FAULTS,), waste=True),
         "H10": PAGES,
         "H14": MECHANISMS["host.swappiness"],
