@@ -87,7 +87,7 @@ def test_without_a_profile_each_look_says_so() -> None:
     assert OnDisk().seen(seen) == "states of its threads are not seen here"
     assert InSoftirqs().seen(seen) == "times of the CPUs are not seen here"
     assert InWaits("x").seen(seen) == "waits of statements are not counted here"
-    both = together(InCode("x"), InCalls("x"), InWalks())(seen)
+    both = together((InCode("x"), InCalls("x"), InWalks()), seen)
     assert both == "there is no profile; page walks are not counted here"
 
 
@@ -99,6 +99,14 @@ def test_waits_are_a_share_of_the_time_of_statements() -> None:
     assert (low, value, high) == (wilson(30, 100)[0], 0.3, wilson(30, 100)[1])
     timed = ServerAnswers(waited_ns=waited, running_ns=6e9)
     assert share_of(InWaits("^IO/").seen(gathered(answers=timed))) == (0.3, 0.3, 0.3)
+
+
+def test_what_some_look_cannot_see_is_not_bounded() -> None:
+    """Else faults alone would rule out what acts on page walks too."""
+    found = together((InCalls("fault"), InWalks()), gathered(chains={("main",): 1000}))
+    assert isinstance(found, TimeShare)
+    assert found.share.high is None
+    assert found.lacking == ("page walks are not counted here",)
 
 
 def test_waits_for_the_disk_are_a_share_of_the_time_in_which_threads_work() -> None:

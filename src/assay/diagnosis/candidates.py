@@ -224,7 +224,7 @@ class _InFunction:
 
 def _judged(trial: _Trial, gathered: Gathered, smallest: float) -> Candidate:
     mechanism = trial.mechanism
-    found = together(*mechanism.looks)(gathered) if mechanism.looks else NOTHING_SEES
+    found = together(mechanism.looks, gathered) if mechanism.looks else NOTHING_SEES
     seen = found if isinstance(found, TimeShare) else None
     most = None if seen is None else _most(seen.share)
     standing, why = _standing(trial, found, most, smallest)
@@ -260,14 +260,16 @@ def _standing(
         return "ruled out", trial.hindrance
     if most is None or isinstance(found, str):
         return "no bound", str(found)
-    high = most.high if most.high is not None else most.value
-    at_most = f"at most {100 * high:+.1f} %"
-    if high < smallest:
-        what = trial.mechanism.text
-        return "ruled out", f"{what}: {100 * found.share.value:.1f} % of {found.of}, {at_most}"
     sure = found.share.low or 0.0
     if trial.mechanism.waste and sure >= SICK:
         return "stands out", f"{100 * sure:.1f} % or more of {found.of} is wasted there"
+    if most.high is None:
+        seen = f"{trial.mechanism.text}: {100 * found.share.value:.1f} % of {found.of}"
+        return "no bound", f"{seen}, and {'; '.join(found.lacking)}"
+    at_most = f"at most {100 * most.high:+.1f} %"
+    if most.high < smallest:
+        what = trial.mechanism.text
+        return "ruled out", f"{what}: {100 * found.share.value:.1f} % of {found.of}, {at_most}"
     return "possible", at_most
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,11 +25,12 @@ KERNEL = "[kernel]"
 
 @dataclass(frozen=True)
 class TimeShare:
-    """A mechanism's share of some time."""
+    """A mechanism's share of some time. `lacking`: what else takes time in it and is not seen."""
 
     share: Bounded
     of: str
     evidence: tuple[str, ...]
+    lacking: tuple[str, ...] = ()
 
 
 class TimeLook(Protocol):
@@ -161,17 +162,36 @@ class InWalks:
         return TimeShare(gathered.walks, "its cycles", evidence)
 
 
-def together(*looks: TimeLook) -> Callable[[Gathered], TimeShare | str]:
-    """The look with the largest share; why none could be had where none could."""
+def together(looks: Sequence[TimeLook], gathered: Gathered) -> TimeShare | str:
+    """The largest share that any look sees, its upper end that of all; None where some look cannot
+    be had, as nothing bounds it then. Why, where no look can be had.
 
-    def widest(gathered: Gathered) -> TimeShare | str:
-        found = [look.seen(gathered) for look in looks]
-        shares = [f for f in found if isinstance(f, TimeShare)]
-        if not shares:
-            return "; ".join(dict.fromkeys(str(f) for f in found))
-        return max(shares, key=lambda s: (s.share.low or 0.0, s.share.high or 0.0))
+    Time on CPUs in a mechanism and waits for it add up where statements are seen doing both.
+    """
+    found = [look.seen(gathered) for look in looks]
+    shares = [f for f in found if isinstance(f, TimeShare)]
+    whys = tuple(dict.fromkeys(f for f in found if isinstance(f, str)))
+    if not shares:
+        return "; ".join(whys)
+    shares += _added(shares, gathered)
+    most = max(shares, key=lambda s: s.share.value)
+    high = None if whys else max(s.share.high or 0.0 for s in shares)
+    evidence = tuple(dict.fromkeys(text for s in shares for text in s.evidence))
+    share = Bounded(value=most.share.value, low=most.share.low, high=high)
+    return TimeShare(share, most.of, evidence, whys)
 
-    return widest
+
+def _added(shares: Sequence[TimeShare], gathered: Gathered) -> list[TimeShare]:
+    """CPU time, in the part of the time of statements in which they run, and their waits."""
+    on_cpu = next((s for s in shares if s.of == CPU_TIME), None)
+    waiting = next((s for s in shares if s.of == STATEMENT_TIME), None)
+    answers = gathered.answers
+    if on_cpu is None or waiting is None or answers is None or answers.running_ns is None:
+        return []
+    runs = answers.running_ns / (answers.running_ns + sum(answers.waited_ns.values()))
+    names = ("value", "low", "high")
+    ends = {n: getattr(waiting.share, n) + runs * getattr(on_cpu.share, n) for n in names}
+    return [TimeShare(Bounded(**ends), STATEMENT_TIME, ())]
 
 
 def sees_kernel(profile: RunProfile) -> bool:

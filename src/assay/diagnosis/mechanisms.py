@@ -71,7 +71,7 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
         "mariadb.flush_method": Mechanism("flushes of files", DURABLE),
         "mariadb.doublewrite": Mechanism("pages written twice", DURABLE, risk=TORN, only=("off",)),
         "mariadb.log_buffer_size": Mechanism(
-            "waits for room in the log's buffer", (OnDisk(), InWaits("log")), waste=True
+            "waits for room in the log's buffer", (OnDisk(),), waste=True
         ),
         "mariadb.thread_pool": Mechanism("waking and switching threads", (SWITCHES,)),
         "mariadb.table_cache_instances": Mechanism(

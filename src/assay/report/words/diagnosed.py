@@ -37,7 +37,11 @@ def answer(found: Diagnosis) -> str:
 def gain(candidate: Candidate) -> str:
     """The bound: "at most +85.0 % [+80.1 %, +90.3 %]"; empty without one."""
     most = candidate.most
-    return "" if most is None else f"at most {format_percent(most.value)}{_ends(most, signed=True)}"
+    if most is None:
+        return ""
+    if most.high is None:
+        return f"{format_percent(most.value)} by what is seen, and nothing bounds the rest"
+    return f"at most {format_percent(most.value)}{_ends(most, signed=True)}"
 
 
 def share(candidate: Candidate) -> str:
