@@ -161,7 +161,7 @@ def redis(**memory: int) -> Gathered:
 
 def test_redis_under_transparent_huge_pages_names_them_in_each_way_to_be_rid_of_them() -> None:
     """Its own setting, the host's policy, and the rule that found it."""
-    found = diagnose(redis(anon_huge_bytes=1 << 30))
+    found = diagnose(redis(eligible_bytes=1 << 30))
     assert {c.name for c in found.stands_out} == {"redis.thp", "host.thp", "H08"}
     assert named(found, "host.thp").levels == ("never",)
     assert all(c.study for c in found.stands_out)
@@ -170,19 +170,19 @@ def test_redis_under_transparent_huge_pages_names_them_in_each_way_to_be_rid_of_
 def test_much_memory_that_it_does_not_want_stands_out_whatever_time_faults_take() -> None:
     """What suffers is latency and memory."""
     quiet = gathered(chains={("set",): 1000}).profile
-    seen = replace(redis(anon_huge_bytes=900, touched_bytes=1000), profile=quiet)
+    seen = replace(redis(eligible_bytes=900, touched_bytes=1000), profile=quiet)
     found = diagnose(seen)
     thp = named(found, "redis.thp")
     assert thp.standing == "stands out"
     assert thp.why == "90 % of its memory is of a kind that it does not want"
-    little = diagnose(replace(seen, memory={"anon_huge_bytes": 10, "touched_bytes": 1000}))
+    little = diagnose(replace(seen, memory={"eligible_bytes": 10, "touched_bytes": 1000}))
     assert little.stands_out == []
 
 
 def test_redis_that_has_none_of_them_is_not_sick_of_them() -> None:
     """Page faults are of something else then."""
-    found = diagnose(redis(anon_huge_bytes=0))
-    assert named(found, "redis.thp").why == "the server has 0 anon_huge_bytes"
+    found = diagnose(redis(eligible_bytes=0))
+    assert named(found, "redis.thp").why == "the server has 0 eligible_bytes"
 
 
 def test_uneven_soft_interrupts_name_steering() -> None:

@@ -97,8 +97,10 @@ def _of_change(change: Change, gathered: Gathered) -> _Trial:
     begun = now or ("" if mechanism.only else change.off)
     others = tuple(level for level in dict.fromkeys(wanted) if level != begun)
     able = tuple(level for level in others if not _lacks(change, level, facts))
-    hindrance = _no_dose(change, mechanism, gathered)
-    if not others:
+    hindrance = _no_dose(mechanism, gathered)
+    if now and now == mechanism.idle:
+        hindrance = f"{now} is in force: what it acts on is not in use"
+    elif not others:
         hindrance = f"{begun} is in force, and nothing better is known"
     elif not able:
         hindrance = _lacks(change, others[0], facts)
@@ -141,11 +143,11 @@ def _no_memory(mechanism: Mechanism, gathered: Gathered) -> str:
     return f"the server has 0 {kind}" if kind and gathered.memory.get(kind) == 0 else ""
 
 
-def _no_dose(change: Change, mechanism: Mechanism, gathered: Gathered) -> str:
+def _no_dose(mechanism: Mechanism, gathered: Gathered) -> str:
     """Why it cannot matter: what it acts on did not happen, or is not there."""
     if none := _no_memory(mechanism, gathered):
         return none
-    counter = mechanism.counter or (change.dose.counter if change.dose else "")
+    counter = mechanism.counter
     answers = gathered.answers
     counted = gathered.counters | (answers.counters if answers else {})
     totals = [v for n, v in counted.items() if n == counter or n.startswith(f"{counter}.")]
@@ -228,7 +230,8 @@ def _judged(trial: _Trial, gathered: Gathered, smallest: float) -> Candidate:
     seen = found if isinstance(found, TimeShare) else None
     most = None if seen is None else _most(seen.share)
     standing, why = _standing(trial, found, most, smallest)
-    if standing != "stands out" and not trial.hindrance and (held := _much_memory(trial, gathered)):
+    held = "" if trial.hindrance else _much_memory(trial, gathered)
+    if held:
         standing, why = "stands out", held
     return Candidate(
         name=trial.name,
@@ -236,7 +239,7 @@ def _judged(trial: _Trial, gathered: Gathered, smallest: float) -> Candidate:
         text=mechanism.text or _text(trial.name),
         standing=standing,
         why=why,
-        evidence=(*trial.evidence, *(seen.evidence if seen else ())),
+        evidence=(*trial.evidence, *([held] if held else ()), *(seen.evidence if seen else ())),
         share=seen.share if seen else None,
         share_of=seen.of if seen else "",
         most=most,

@@ -22,8 +22,8 @@ class Mechanism:
     """What a change acts on.
 
     `levels`: those to try in place of the catalogue's own two; `only`: those that could help, empty
-    for any; `counter`: it cannot matter where this did not grow, by default the change's own dose;
-    `memory`: nor where the server has none of this memory.
+    for any; `idle`: the level in force at which the mechanism is not in use; `counter`: it cannot
+    matter where this did not grow; `memory`: nor where the server has none of this memory.
     """
 
     text: str
@@ -32,6 +32,7 @@ class Mechanism:
     risk: str = ""
     levels: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    idle: str = ""
     counter: str = ""
     memory: str = ""
 
@@ -68,17 +69,31 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             only=("0", "2"),
             counter="Innodb_os_log_fsyncs",
         ),
-        "mariadb.flush_method": Mechanism("flushes of files", DURABLE),
-        "mariadb.doublewrite": Mechanism("pages written twice", DURABLE, risk=TORN, only=("off",)),
+        "mariadb.flush_method": Mechanism(
+            "flushes of files", DURABLE, counter="Innodb_data_fsyncs"
+        ),
+        "mariadb.doublewrite": Mechanism(
+            "pages written twice",
+            DURABLE,
+            risk=TORN,
+            only=("off",),
+            counter="Innodb_dblwr_pages_written",
+        ),
         "mariadb.log_buffer_size": Mechanism(
-            "waits for room in the log's buffer", (OnDisk(),), waste=True
+            "waits for room in the log's buffer",
+            (OnDisk(),),
+            waste=True,
+            counter="Innodb_log_waits",
         ),
         "mariadb.thread_pool": Mechanism("waking and switching threads", (SWITCHES,)),
         "mariadb.table_cache_instances": Mechanism(
             "the lock of the table cache", (InWaits("LOCK_table_cache"),), waste=True
         ),
         "mariadb.buffer_pool_size": Mechanism(
-            "reading data pages from files", (FILE_READS, OnDisk()), waste=True
+            "reading data pages from files",
+            (FILE_READS, OnDisk()),
+            waste=True,
+            counter="Innodb_buffer_pool_reads",
         ),
         "mariadb.large_pages": PAGES,
         "postgresql.huge_pages": PAGES,
@@ -98,23 +113,31 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             (*DURABLE, InWaits(r"IO/WALSync|LWLock/WALWrite|IO/WALWrite")),
             risk=CRASH,
             only=("off",),
+            counter="wal_sync",
         ),
         "postgresql.commit_delay": Mechanism(
-            "flushes of the log at commit", (*DURABLE, InWaits(r"IO/WALSync|LWLock/WALWrite"))
+            "flushes of the log at commit",
+            (*DURABLE, InWaits(r"IO/WALSync|LWLock/WALWrite")),
+            counter="wal_sync",
         ),
         "postgresql.full_page_writes": Mechanism(
             "writing whole pages into the log",
             (InCalls(r"_sys_pwrite\w*$"), InWaits("IO/WALWrite")),
             risk=TORN,
             only=("off",),
+            counter="wal_fpi",
         ),
         "postgresql.shared_buffers": Mechanism(
             "reading data pages from files",
             (InCalls(r"_sys_pread\w*$"), InWaits(r"IO/DataFile|LWLock/BufferMapping")),
             waste=True,
+            counter="blks_read",
         ),
         "postgresql.wal_buffers": Mechanism(
-            "waits for room in the log's buffer", (InWaits(r"LWLock/WAL"),), waste=True
+            "waits for room in the log's buffer",
+            (InWaits(r"LWLock/WAL"),),
+            waste=True,
+            counter="wal_buffers_full",
         ),
         "redis.io_threads": Mechanism("reading and writing sockets", (SOCKETS,)),
         "valkey.io_threads": Mechanism("reading and writing sockets", (SOCKETS,)),
@@ -123,10 +146,14 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             (FAULTS,),
             waste=True,
             only=("off",),
-            memory="anon_huge_bytes",
+            memory="eligible_bytes",
         ),
         "redis.appendfsync": Mechanism(
-            "flushes of the append-only file", DURABLE, risk=CRASH, only=("everysec", "no")
+            "flushes of the append-only file",
+            DURABLE,
+            risk=CRASH,
+            only=("everysec", "no"),
+            idle="none",
         ),
         "nginx.pause": LATCHES,
         "nginx.accept_mutex": Mechanism("accepting connections", (ACCEPTS,)),
@@ -149,7 +176,7 @@ SUFFERING = Mechanism(
     (FAULTS,),
     waste=True,
     only=("never",),
-    memory="anon_huge_bytes",
+    memory="eligible_bytes",
 )
 """`host.thp` for a server that does not want transparent huge pages."""
 
@@ -161,7 +188,7 @@ RULES: Mapping[str, Mechanism] = MappingProxyType(
             "page faults and copies of transparent huge pages",
             (FAULTS,),
             waste=True,
-            memory="anon_huge_bytes",
+            memory="eligible_bytes",
         ),
         "H09": Mechanism("page faults that wait for huge pages", (FAULTS,), waste=True),
         "H10": PAGES,
