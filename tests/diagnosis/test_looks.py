@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.diagnosis.looks import (
@@ -122,6 +124,13 @@ def test_soft_interrupts_count_above_those_of_the_next_cpu() -> None:
         0.4
     )
     assert share_of(InSoftirqs().seen(gathered(cpus=cpu_seconds(0.3, 0.3))))[1] == 0.0
+
+
+def test_soft_interrupts_that_no_other_cpu_has_time_for_cannot_be_moved() -> None:
+    """Both CPUs are busy: steering would only shift the work."""
+    full, other = cpu_seconds(0.5, 0.1)
+    busy = [full, replace(other, user=0.9)]
+    assert share_of(InSoftirqs().seen(gathered(cpus=busy)))[1] == 0.0
 
 
 def test_an_address_is_read_out_of_a_name() -> None:

@@ -6,15 +6,17 @@ without names that nobody has looked into may belong to any mechanism: the upper
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Protocol
 
-from assay.diagnosis.records import Gathered, HotCode
+from assay.diagnosis.records import CpuSecond, Gathered, HotCode
 from assay.record import RunProfile
-from assay.stats.proportion import wilson
+from assay.stats.proportion import Z, wilson
 from assay.verdict.rows import Bounded
 
 CPU_TIME, STATEMENT_TIME = "the server's CPU time", "the time of its statements"
@@ -137,18 +139,36 @@ class OnDisk:
 
 @dataclass(frozen=True)
 class InSoftirqs:
-    """Time that soft interrupts take from the CPU that has most of them, where another idles."""
+    """Time that soft interrupts take from the CPU that has most of them, as far as the CPU that
+    idles most could take it."""
 
     def seen(self, gathered: Gathered) -> TimeShare | str:
-        shares = _by_cpu(gathered, "softirq")
-        if not shares:
+        readings: dict[float, list[CpuSecond]] = {}
+        for second in gathered.cpus:
+            readings.setdefault(second.at_s, []).append(second)
+        if not readings:
             return "times of the CPUs are not seen here"
-        most = max(shares, key=lambda cpu: shares[cpu])
-        rest = [s for cpu, s in shares.items() if cpu != most]
-        uneven = max(shares[most] - max(rest, default=shares[most]), 0.0)
-        evidence = f"CPU {most} spends {_percent(shares[most])} of its time in soft interrupts"
-        share = Bounded(value=uneven, low=uneven, high=uneven)
-        return TimeShare(share, f"the time of CPU {most}", (evidence,) if uneven else ())
+        cpus = {s.cpu for s in gathered.cpus}
+        means = {c: fmean(s.softirq for s in gathered.cpus if s.cpu == c) for c in cpus}
+        most = max(means, key=lambda cpu: means[cpu])
+        movable = [_movable(seconds, most) for seconds in readings.values()]
+        middle, reach = fmean(movable), 0.0
+        if len(movable) > 1:
+            reach = Z * stdev(movable) / math.sqrt(len(movable))
+        share = Bounded(value=middle, low=max(middle - reach, 0.0), high=min(middle + reach, 1.0))
+        evidence = f"CPU {most} spends {_percent(means[most])} of its time in soft interrupts"
+        return TimeShare(share, f"the time of CPU {most}", (evidence,) if middle else ())
+
+
+def _movable(seconds: Sequence[CpuSecond], most: int) -> float:
+    """Of one reading: soft interrupts of a CPU above those of the next, and no more than another
+    CPU idles."""
+    own = sum(s.softirq for s in seconds if s.cpu == most)
+    others = [s for s in seconds if s.cpu != most]
+    if not others:
+        return 0.0
+    idle = max(1 - s.user - s.system - s.irq - s.softirq - s.steal for s in others)
+    return max(min(own - max(s.softirq for s in others), idle), 0.0)
 
 
 @dataclass(frozen=True)
@@ -234,14 +254,6 @@ def _of_samples(counts: Counter[str], samples: int, unknown: int) -> TimeShare:
     elif unknown:
         evidence.append(f"{_percent(unknown / samples)} of CPU time is in code without names")
     return TimeShare(bounded(counts.total(), samples, unknown), CPU_TIME, tuple(evidence))
-
-
-def _by_cpu(gathered: Gathered, kind: str) -> dict[int, float]:
-    """Mean share of a kind of time, by CPU."""
-    found: dict[int, list[float]] = {}
-    for second in gathered.cpus:
-        found.setdefault(second.cpu, []).append(getattr(second, kind))
-    return {cpu: sum(shares) / len(shares) for cpu, shares in found.items()}
 
 
 def _percent(share: float) -> str:
