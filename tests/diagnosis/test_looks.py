@@ -118,6 +118,20 @@ def test_waits_for_the_disk_are_a_share_of_the_time_in_which_threads_work() -> N
     assert share_of(OnDisk().seen(seen))[1] == pytest.approx(0.25)
 
 
+def test_waits_for_the_disk_that_may_be_for_something_else_are_not_sure() -> None:
+    """They bound from above only."""
+    threads = [ThreadWait("w", "D", "", 1.0)]
+    low, value, high = share_of(OnDisk(sure=False).seen(gathered(threads=threads, thread_looks=99)))
+    assert (low, value) == (0.0, 1.0)
+    assert high > 0.99
+
+
+def test_the_kernels_own_functions_are_nobodys_checksums() -> None:
+    """A file system computes them too."""
+    seen = gathered(profile=profile({("crc32c_x86",): 500, ("main",): 500}, module="[kernel]"))
+    assert share_of(InCode("crc32").seen(seen))[1] == 0.0
+
+
 def test_soft_interrupts_count_above_those_of_the_next_cpu() -> None:
     """Where they are even, steering has nothing to move."""
     assert share_of(InSoftirqs().seen(gathered(cpus=cpu_seconds(0.5, 0.1))))[1] == pytest.approx(

@@ -22,7 +22,7 @@ from assay.verdict.rows import Bounded
 CPU_TIME, STATEMENT_TIME = "the server's CPU time", "the time of its statements"
 BUSY_TIME = "the time in which its threads run or wait for the disk"
 KERNEL = "[kernel]"
-"""The one name of kernel code where /proc/kallsyms shows no addresses."""
+"""Where the kernel's functions are; also their one name where /proc/kallsyms shows no addresses."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class TimeLook(Protocol):
 
 @dataclass(frozen=True)
 class InCode:
-    """CPU time in functions themselves: by name, by kinds of instructions that they hold, or
-    because a loop in them waits."""
+    """CPU time in functions themselves, the kernel's left out: by name, by kinds of instructions
+    that they hold, or because a loop in them waits."""
 
     pattern: str = r"(?!)"
     instructions: tuple[str, ...] = ()
@@ -61,6 +61,8 @@ class InCode:
         for place, count in own_samples(profile).items():
             function = profile.functions[place]
             about = known.get((function.name, function.module))
+            if function.module == KERNEL:
+                continue
             if re.search(self.pattern, function.name) or (about and self._is_it(about)):
                 counts[function.name] += count
             elif about is None and is_unnamed(function.name):
@@ -121,7 +123,10 @@ class InWaits:
 
 @dataclass(frozen=True)
 class OnDisk:
-    """Time that threads wait for the disk, of that in which they have something to do."""
+    """Time that threads wait for the disk, of that in which they have something to do. Unless it
+    is `sure` that they wait for this mechanism, the share may be nothing."""
+
+    sure: bool = True
 
     def seen(self, gathered: Gathered) -> TimeShare | str:
         if not gathered.threads:
@@ -132,9 +137,8 @@ class OnDisk:
         looks = max(round(gathered.thread_looks * (waits + runs)), 1)
         low, high = wilson(round(share * looks), looks)
         evidence = (f"threads wait for the disk in {_percent(share)} of the time they work",)
-        return TimeShare(
-            Bounded(value=share, low=low, high=high), BUSY_TIME, evidence if share else ()
-        )
+        of = Bounded(value=share, low=low if self.sure else 0.0, high=high)
+        return TimeShare(of, BUSY_TIME, evidence if share else ())
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,7 @@ class InWalks:
 
 
 def together(looks: Sequence[TimeLook], gathered: Gathered) -> TimeShare | str:
-    """The largest share that any look sees, its upper end that of all; None where some look cannot
+    """The largest share that any look sees, its ends the highest of all; no upper one where some look cannot
     be had, as nothing bounds it then. Why, where no look can be had.
 
     Time on CPUs in a mechanism and waits for it add up where statements are seen doing both.
@@ -197,7 +201,8 @@ def together(looks: Sequence[TimeLook], gathered: Gathered) -> TimeShare | str:
     most = max(shares, key=lambda s: s.share.value)
     high = None if whys else max(s.share.high or 0.0 for s in shares)
     evidence = tuple(dict.fromkeys(text for s in shares for text in s.evidence))
-    share = Bounded(value=most.share.value, low=most.share.low, high=high)
+    low = max(s.share.low or 0.0 for s in shares)
+    share = Bounded(value=most.share.value, low=low, high=high)
     return TimeShare(share, most.of, evidence, whys)
 
 

@@ -81,7 +81,7 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
         ),
         "mariadb.log_buffer_size": Mechanism(
             "waits for room in the log's buffer",
-            (OnDisk(),),
+            (OnDisk(sure=False),),
             waste=True,
             counter="Innodb_log_waits",
         ),
@@ -91,7 +91,7 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
         ),
         "mariadb.buffer_pool_size": Mechanism(
             "reading data pages from files",
-            (FILE_READS, OnDisk()),
+            (FILE_READS, OnDisk(sure=False)),
             waste=True,
             counter="Innodb_buffer_pool_reads",
         ),
