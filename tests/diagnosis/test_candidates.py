@@ -10,7 +10,7 @@ import pytest
 from assay.changes import CATALOGUE
 from assay.diagnosis import Candidate, Diagnosis, Gathered, diagnose
 from assay.diagnosis.mechanisms import MECHANISMS, NO_GAIN, RULES
-from assay.diagnosis.records import Flaw, HotCode, ServerAnswers, ThreadWait
+from assay.diagnosis.records import Flaw, HotCode, ServerAnswers, ThreadWait, Unseen
 from assay.host.rules import RULES as HOST_RULES
 from assay.host.rules import HostFinding
 from assay.targets import TARGETS
@@ -183,6 +183,14 @@ def test_redis_that_has_none_of_them_is_not_sick_of_them() -> None:
     """Page faults are of something else then."""
     found = diagnose(redis(eligible_bytes=0))
     assert named(found, "redis.thp").why == "the server has 0 eligible_bytes"
+
+
+def test_what_this_host_cannot_have_is_ruled_out_with_the_reason() -> None:
+    """A rule of the host that cannot be judged says why."""
+    unseen = [Unseen("rule H12, CPU governor", "no cpufreq, as in most VMs", "")]
+    found = diagnose(gathered(chains={("main",): 10}, unseen=unseen))
+    assert named(found, "host.governor").why == "no cpufreq, as in most VMs"
+    assert named(found, "host.governor").standing == "ruled out"
 
 
 def test_uneven_soft_interrupts_name_steering() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from assay.changes import CATALOGUE, Change, LevelError, lacking
 from assay.core.terms import Effort
 from assay.diagnosis.looks import CPU_TIME, TimeLook, TimeShare, bounded, own_samples, together
-from assay.diagnosis.mechanisms import MECHANISMS, NO_GAIN, RULES, SUFFERING, Mechanism
+from assay.diagnosis.mechanisms import MECHANISMS, NEEDS_RULE, NO_GAIN, RULES, SUFFERING, Mechanism
 from assay.diagnosis.records import Candidate, Gathered, Kind, Standing
 from assay.explain.headroom import gain
 from assay.host.rules import HostFinding
@@ -98,6 +98,8 @@ def _of_change(change: Change, gathered: Gathered) -> _Trial:
     others = tuple(level for level in dict.fromkeys(wanted) if level != begun)
     able = tuple(level for level in others if not _lacks(change, level, facts))
     hindrance = _no_dose(mechanism, gathered)
+    rule = f"rule {NEEDS_RULE.get(change.name, '-')},"
+    hindrance = hindrance or next((u.why for u in gathered.unseen if u.what.startswith(rule)), "")
     if now and now == mechanism.idle:
         hindrance = f"{now} is in force: what it acts on is not in use"
     elif not others:

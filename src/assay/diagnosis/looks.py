@@ -51,6 +51,8 @@ class InCode:
     pattern: str = r"(?!)"
     instructions: tuple[str, ...] = ()
     spins: bool = False
+    named: bool = False
+    """Whether its functions have names wherever they are, so that none without one is of them."""
 
     def seen(self, gathered: Gathered) -> TimeShare | str:
         profile = gathered.profile
@@ -65,7 +67,7 @@ class InCode:
                 continue
             if re.search(self.pattern, function.name) or (about and self._is_it(about)):
                 counts[function.name] += count
-            elif about is None and is_unnamed(function.name):
+            elif about is None and not self.named and is_unnamed(function.name):
                 unknown += count
         return _of_samples(counts, profile.samples, unknown)
 
@@ -187,8 +189,8 @@ class InWalks:
 
 
 def together(looks: Sequence[TimeLook], gathered: Gathered) -> TimeShare | str:
-    """The largest share that any look sees, its ends the highest of all; no upper one where some look cannot
-    be had, as nothing bounds it then. Why, where no look can be had.
+    """The largest share that any look sees, its ends the highest of all; no upper one where some
+    look cannot be had, as nothing bounds it then. Why, where no look can be had.
 
     Time on CPUs in a mechanism and waits for it add up where statements are seen doing both.
     """

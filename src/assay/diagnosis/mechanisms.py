@@ -60,7 +60,10 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
         ),
         "mariadb.sync_spin_loops": LATCHES,
         "mariadb.checksum_algorithm": Mechanism(
-            "checksums of pages and log", (CHECKSUMS,), risk="the data are made anew"
+            "checksums of pages and log",
+            (CHECKSUMS,),
+            risk="the data are made anew",
+            only=("full_crc32",),
         ),
         "mariadb.flush_log_at_trx_commit": Mechanism(
             "flushes of the log at commit",
@@ -98,7 +101,12 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
         "mariadb.large_pages": PAGES,
         "postgresql.huge_pages": PAGES,
         "postgresql.jit": Mechanism(
-            "compiling queries", (InCode(r"(?i)llvm"), InCalls(r"(?i)llvm", kernel=False))
+            "compiling queries",
+            (
+                InCode(r"(?i)llvm|^\[anonymous\]", named=True),
+                InCalls(r"(?i)llvm", kernel=False),
+            ),
+            only=("off",),
         ),
         "postgresql.data_checksums": Mechanism(
             "checksums of pages", (CHECKSUMS,), only=("off",), risk="damaged pages are not noticed"
@@ -198,6 +206,9 @@ RULES: Mapping[str, Mechanism] = MappingProxyType(
     }
 )
 """By rule of `assay host check`."""
+
+NEEDS_RULE: Mapping[str, str] = MappingProxyType({"host.governor": "H12", "host.numa": "H15"})
+"""By change the rule of the host that must be judged here for the change to be possible."""
 
 NO_GAIN = frozenset({"placebo", "performance_schema", "wait_sampling"})
 """Changes that say what looking costs, or nothing: never candidates."""

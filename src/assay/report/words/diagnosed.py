@@ -35,13 +35,14 @@ def answer(found: Diagnosis) -> str:
 
 
 def gain(candidate: Candidate) -> str:
-    """The bound: "at most +85.0 % [+80.1 %, +90.3 %]"; empty without one."""
+    """The bound, and the middle of its interval: "at most +90.3 % (middle +85.0 %)"; empty without
+    one."""
     most = candidate.most
     if most is None:
         return ""
     if most.high is None:
         return f"{format_percent(most.value)} by what is seen, and nothing bounds the rest"
-    return f"at most {format_percent(most.value)}{_ends(most, signed=True)}"
+    return f"at most {format_percent(most.high)} (middle {format_percent(most.value)})"
 
 
 def share(candidate: Candidate) -> str:
@@ -49,13 +50,13 @@ def share(candidate: Candidate) -> str:
     if candidate.share is None:
         return ""
     value = format_percent(candidate.share.value, signed=False)
-    ends = _ends(candidate.share, signed=False)
+    ends = _ends(candidate.share)
     return f"{candidate.text}: {value}{ends} of {candidate.share_of}"
 
 
 def interval(of: Bounded) -> str:
     """A share with its interval."""
-    return f"{format_percent(of.value, signed=False)}{_ends(of, signed=False)}"
+    return f"{format_percent(of.value, signed=False)}{_ends(of)}"
 
 
 def trial(candidate: Candidate) -> str:
@@ -74,8 +75,8 @@ def moves(candidate: Candidate) -> str:
     return ", ".join(f"{metric} {direction}" for metric, direction in candidate.moves)
 
 
-def _ends(of: Bounded, *, signed: bool) -> str:
+def _ends(of: Bounded) -> str:
     if of.low is None or of.high is None or of.low == of.high:
         return ""
-    low, high = (format_percent(end, signed=signed) for end in (of.low, of.high))
+    low, high = (format_percent(end, signed=False) for end in (of.low, of.high))
     return f" [{low}, {high}]"
