@@ -96,16 +96,10 @@ def _of_change(change: Change, gathered: Gathered) -> _Trial:
     # Where nobody knows what is in force, a study begins with off.
     begun = now or ("" if mechanism.only else change.off)
     others = tuple(level for level in dict.fromkeys(wanted) if level != begun)
-    able = tuple(level for level in others if not _lacks(change, level, facts))
-    hindrance = _no_dose(mechanism, gathered)
-    rule = f"rule {NEEDS_RULE.get(change.name, '-')},"
-    hindrance = hindrance or next((u.why for u in gathered.unseen if u.what.startswith(rule)), "")
-    if now and now == mechanism.idle:
-        hindrance = f"{now} is in force: what it acts on is not in use"
-    elif not others:
-        hindrance = f"{begun} is in force, and nothing better is known"
-    elif not able:
-        hindrance = _lacks(change, others[0], facts)
+    lacks = {level: _lacks(change, level, facts) for level in others}
+    able = tuple(level for level in others if not lacks[level])
+    best = f"{begun} is in force, and nothing better is known"
+    left = "" if able else next(iter(lacks.values()), best)
     moves = change.predicted(now or change.off, (able or others or (change.on,))[0]) if now else {}
     moves = moves or {p.metric: p.direction for p in change.signature}
     return _Trial(
@@ -116,8 +110,17 @@ def _of_change(change: Change, gathered: Gathered) -> _Trial:
         tuple(moves.items()),
         now,
         able,
-        hindrance=hindrance,
+        hindrance=_hindrance(change, mechanism, gathered, now) or left,
     )
+
+
+def _hindrance(change: Change, mechanism: Mechanism, gathered: Gathered, now: str) -> str:
+    """Why a change cannot matter on this server, or cannot be had on this host; empty if it may."""
+    if now and now == mechanism.idle:
+        return f"{now} is in force: what it acts on is not in use"
+    rule = f"rule {NEEDS_RULE.get(change.name, '-')},"
+    unjudged = next((u.why for u in gathered.unseen if u.what.startswith(rule)), "")
+    return unjudged or _no_memory(mechanism, gathered) or _no_dose(mechanism, gathered)
 
 
 def _now(change: Change, gathered: Gathered) -> str:
@@ -146,9 +149,7 @@ def _no_memory(mechanism: Mechanism, gathered: Gathered) -> str:
 
 
 def _no_dose(mechanism: Mechanism, gathered: Gathered) -> str:
-    """Why it cannot matter: what it acts on did not happen, or is not there."""
-    if none := _no_memory(mechanism, gathered):
-        return none
+    """That what it acts on did not happen; empty if it did, or if that is not counted."""
     counter = mechanism.counter
     answers = gathered.answers
     counted = gathered.counters | (answers.counters if answers else {})
