@@ -36,6 +36,7 @@ ORDER = (
     "price",
     "claims",
     "readiness",
+    "diagnosis",
     "report",
     "ledger",
     "compare",

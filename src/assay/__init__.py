@@ -6,6 +6,7 @@ The command line is a thin layer over what stands here:
     run_study     run a study and return its verdicts
     bisect        which commit, or level of a factor, changed a metric
     resume_bisect go on with a search that was interrupted
+    doctor        what to try first on a running server, and the most that it can give
     adopt_study   a copy of somebody else's bundle to go on with, and what that would run
     resume_study  go on with one that was interrupted, or extend one that is undecided
     load_bundle   a bundle on disk as frames for a notebook
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from assay.api import (
         adopt_study,
         bisect,
+        doctor,
         load_bundle,
         open_bundle,
         resume_bisect,
@@ -42,7 +44,9 @@ __getattr__, __dir__ = lazily(
     __name__,
     **{
         "core.errors": "AssayError",
-        "api": "adopt_study bisect load_bundle open_bundle resume_bisect resume_study run_study",
+        "api": (
+            "adopt_study bisect doctor load_bundle open_bundle resume_bisect resume_study run_study"
+        ),
         "bench.machine_noise": "MachineNoise machine_noise",
         "claims": "Audited audit",
         "price": "Price Ratio Worth worth",
@@ -68,6 +72,7 @@ __all__ = [
     "bisect",
     "decide",
     "differences",
+    "doctor",
     "load_bundle",
     "machine_noise",
     "open_bundle",

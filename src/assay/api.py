@@ -14,6 +14,7 @@ from assay.bisection import Found, SearchBundle, SearchWatcher
 from assay.bisection.running import Wanted, prepare_search, search
 from assay.bisection.subject import subject_of, subject_of_bundle
 from assay.core import password
+from assay.diagnosis import Diagnosis, diagnose, find_subject, gather
 from assay.export import BundleFrames, bundle_frames
 from assay.export.frames import Library
 from assay.host import host_facts
@@ -119,6 +120,23 @@ def resume_bisect(folder: str | Path, watcher: SearchWatcher | None = None) -> F
     require_same_machine(bundle, host_facts())
     with entered(bundle.folder, warnings.warn):
         return search(bundle, subject_of_bundle(bundle), watcher)
+
+
+def doctor(
+    server: str | int = "",
+    *,
+    attach: str = "",
+    seconds: float = 60.0,
+    smallest: float = 0.02,
+) -> Diagnosis:
+    """Look at a running server, by its PID or name or at its address, and say what to try first.
+
+    `smallest` is the gain, a fraction, below which a candidate is ruled out. Nothing of the server
+    is changed. Raises InputError and MissingError where it is not there or not here.
+    """
+    password.take()
+    found = gather(find_subject(str(server), attach), seconds)
+    return diagnose(found, smallest)
 
 
 def open_bundle(folder: str | Path) -> Bundle:

@@ -3,49 +3,21 @@
 from __future__ import annotations
 
 import os
-import pwd
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from assay.core.errors import AssayError
 from assay.host.facts import host_facts
 from assay.host.rules import View, findings
 from assay.host.transaction import HostPlan, apply, tree_at, value_item
 from assay.targets import traits_of
+from rights_kit import as_nobody
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-
-
-def as_nobody(work: Callable[[], str]) -> str:
-    """What a function returns in a process that has no rights, nor any file of ours to read."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if not pid:
-        said = "it did not come to an end"
-        try:
-            entry = pwd.getpwnam("nobody")
-            os.setgroups([])
-            os.setgid(entry.pw_gid)
-            os.setuid(entry.pw_uid)
-            said = work()
-        except AssayError as error:
-            said = f"{error.message}; {error.next_step}"
-        except BaseException as error:
-            said = repr(error)
-        finally:
-            os.write(writer, said.encode())
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        said = pipe.read()
-    os.waitpid(pid, 0)
-    return said
 
 
 def other_value() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.counters import Profiling, profilable
 from assay.counters.profiler import HZ
+from assay.native import ProfileResult
 from assay.plan import PlannedProfile
 from assay.record import ProfiledFunction, ProfiledStack, RunProfile
 from assay.study import Study
@@ -27,6 +28,22 @@ def planned_profile(study: Study, facts: Mapping[str, Any]) -> PlannedProfile | 
         if attached is not None and not attached.is_here():
             absent[f"profile of {case.name}"] = "its server is on another machine"
     return PlannedProfile(hz=HZ, event=here.event, absent=absent)
+
+
+def run_profile(said: ProfileResult, late_s: float) -> RunProfile:
+    """What a profiler sampled, as a bundle keeps it; its window began `late_s` late."""
+    return RunProfile(
+        event=said.event,
+        hz=said.hz,
+        kernel=said.kernel,
+        seconds=said.seconds,
+        late_s=late_s,
+        samples=said.samples,
+        lost=said.lost,
+        cpu_s=said.cpu_s,
+        functions=[ProfiledFunction(name=f.name, module=f.module) for f in said.functions],
+        stacks=[ProfiledStack(frames=s.frames, count=s.count) for s in said.stacks],
+    )
 
 
 class Unprofiled:
@@ -62,18 +79,7 @@ class WindowMarker(Unprofiled):
 
     def finish(self) -> RunProfile | None:
         said, late_s = self._profiling.finish()
-        return RunProfile(
-            event=said.event,
-            hz=said.hz,
-            kernel=said.kernel,
-            seconds=said.seconds,
-            late_s=late_s,
-            samples=said.samples,
-            lost=said.lost,
-            cpu_s=said.cpu_s,
-            functions=[ProfiledFunction(name=f.name, module=f.module) for f in said.functions],
-            stacks=[ProfiledStack(frames=s.frames, count=s.count) for s in said.stacks],
-        )
+        return run_profile(said, late_s)
 
 
 @contextmanager

@@ -32,6 +32,8 @@ COMMANDS = {
     "list": "List what a study, an audit or a price can name.",
     "inspect": "Find what would be slow on Arm, without running it, and the study that would "
     "measure it.",
+    "doctor": "What to try first on a running server, and the most that it can give. Changes "
+    "nothing.",
     "perf-stat": "Read counts of `perf stat`: events that were counted throughout, and what "
     "follows from them.",
     "price": "Work per money of an arm against its baseline, or of two bundles, with intervals.",

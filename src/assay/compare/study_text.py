@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from assay.compare.question import Contender, Question
+from assay.core.toml import toml_list, toml_text, toml_value
 from assay.core.units import format_duration
 
 KIND, WORKLOAD, FACTOR = "job", "to-exit", "command"
@@ -20,36 +20,36 @@ def study_text(
     question = f"Which is better: {', '.join(names)}?"
     lines = [
         f"# Written by `assay compare`. {FACTOR} is the change; the first level is the baseline.",
-        f"name = {_text('compare')}",
-        f"question = {_text(question)}",
+        f"name = {toml_text('compare')}",
+        f"question = {toml_text(question)}",
         "",
         *_cases(asked, typical_s or {}),
         "[measure]",
-        f"primary = {_text(asked.primary)}",
-        f"also = {_list(asked.also)}",
-        f"warmup = {_text(asked.warmup)}",
-        f"window = {_text(asked.window)}",
-        f"design = {_text('runs')}",
+        f"primary = {toml_text(asked.primary)}",
+        f"also = {toml_list(asked.also)}",
+        f"warmup = {toml_text(asked.warmup)}",
+        f"window = {toml_text(asked.window)}",
+        f"design = {toml_text('runs')}",
         "",
         "[[factor]]",
-        f"name = {_text(FACTOR)}",
-        f"change = {_text('setting')}",
+        f"name = {toml_text(FACTOR)}",
+        f"change = {toml_text('setting')}",
         "",
         "[factor.levels]",
         *(_level(c) for c in asked.contenders),
         "",
         "[design]",
-        f"kind = {_text('arms')}",
+        f"kind = {toml_text('arms')}",
         "",
     ]
     for name in names[1:]:
-        level = f"{{ {FACTOR} = {_text(name)} }}"
-        lines += ["[[arm]]", f"name = {_text(name)}", f"levels = {level}", ""]
+        level = f"{{ {FACTOR} = {toml_text(name)} }}"
+        lines += ["[[arm]]", f"name = {toml_text(name)}", f"levels = {level}", ""]
     lines += [
         "[decide]",
-        f"smallest = {_text(asked.smallest)}",
-        f"margin = {_text(asked.smallest)}",
-        f"budget = {_text(f'{budget_s:.0f}s')}   # {format_duration(budget_s)}",
+        f"smallest = {toml_text(asked.smallest)}",
+        f"margin = {toml_text(asked.smallest)}",
+        f"budget = {toml_text(f'{budget_s:.0f}s')}   # {format_duration(budget_s)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -58,14 +58,14 @@ def _cases(asked: Question, typical_s: Mapping[str, float]) -> list[str]:
     cases = asked.cases()
     if cases == [{}]:
         common = _settings(asked, typical_s.get(""))
-        return ["[target]", *common, "", "[workload]", f"kind = {_text(WORKLOAD)}", ""]
+        return ["[target]", *common, "", "[workload]", f"kind = {toml_text(WORKLOAD)}", ""]
     lines = []
     for values in cases:
         name = case_name(values)
-        let = f"let = {_list(f'{n}={v}' for n, v in values.items())}"
+        let = f"let = {toml_list(f'{n}={v}' for n, v in values.items())}"
         common = _settings(asked, typical_s.get(name))
-        lines += ["[[case]]", f"name = {_text(name)}", "[case.target]", *common, let]
-        lines += ["[case.workload]", f"kind = {_text(WORKLOAD)}", ""]
+        lines += ["[[case]]", f"name = {toml_text(name)}", "[case.target]", *common, let]
+        lines += ["[case.workload]", f"kind = {toml_text(WORKLOAD)}", ""]
     return lines
 
 
@@ -88,24 +88,9 @@ def _settings(asked: Question, typical_s: float | None) -> list[str]:
     given["patience"] = asked.patience
     if typical_s is not None:
         given["typical"] = f"{1000 * typical_s:.3f}ms"
-    return [f"{name} = {_value(value)}" for name, value in given.items()]
+    return [f"{name} = {toml_value(value)}" for name, value in given.items()]
 
 
 def _level(contender: Contender) -> str:
-    env = f", env = {_list(contender.env)}" if contender.env else ""
-    return f"{_text(contender.name)} = {{ command = {_list(contender.words)}{env} }}"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _list(value) if isinstance(value, list) else _text(value)
-
-
-def _list(words: Iterable[str]) -> str:
-    return f"[{', '.join(map(_text, words))}]"
-
-
-def _text(text: str) -> str:
-    """A basic string of TOML: JSON's, but that it may not hold DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    env = f", env = {toml_list(contender.env)}" if contender.env else ""
+    return f"{toml_text(contender.name)} = {{ command = {toml_list(contender.words)}{env} }}"

@@ -8,7 +8,7 @@ from assay.counters.perf_stat import Count, read_perf_stat, totals
 from assay.counters.probes import Probes
 from assay.counters.profiler import Possible, Profiling, profilable
 from assay.counters.recording import Recording, recording
-from assay.counters.window import Counting, WindowCounts, probe
+from assay.counters.window import Counting, Series, WindowCounts, probe
 
 __all__ = [
     "GROUPS",
@@ -22,6 +22,7 @@ __all__ = [
     "Probes",
     "Profiling",
     "Recording",
+    "Series",
     "WindowCounts",
     "asked",
     "callgrind",

@@ -46,6 +46,16 @@ class WindowCounts:
     late_s: float = 0.0
 
 
+@dataclass(frozen=True)
+class Series:
+    """Every reading of a sampler: counters by name, and for each reading when it was made, in
+    seconds since the sampler's start, with the growth of each counter since then; None where it
+    was not read."""
+
+    counters: tuple[str, ...]
+    readings: tuple[tuple[float, tuple[int | None, ...]], ...]
+
+
 class Reader(threading.Thread):
     """Takes in what a sampler says, as it says it, so that it never waits for us."""
 
@@ -107,6 +117,8 @@ class Counting:
         self._session = native.Session("sample", request, keep_open=True)
         self._reader = Reader(self._session)
         self._asked_s: list[float] = []
+        self.series = Series((), ())
+        """Once it has finished."""
 
     def mark(self) -> None:
         """Read everything now. A sampler that has ended says so at `finish`."""
@@ -125,6 +137,9 @@ class Counting:
         *samples, result = self._reader.heard[1:]
         assert isinstance(result, native.Sampled)
         readings = [s for s in samples if isinstance(s, native.Sample)]
+        self.series = Series(
+            tuple(manifest["counters"]), tuple((s.at_s, tuple(s.values)) for s in readings)
+        )
         return counted(manifest, readings, result.cpu_s, self._asked_s)
 
     def stop(self) -> None:

@@ -44,7 +44,7 @@ def bound(plan: Plan, compared: Comparison) -> Bound | None:
     share = compared.over_blocks(lambda _, other: share_of(other, mechanism)) if mechanism else None
     if share is None:
         return None
-    most = Bounded(value=_gain(share.value), low=_end(share.low), high=_end(share.high))
+    most = Bounded(value=gain(share.value), low=_end(share.low), high=_end(share.high))
     ceiling = most.value if most.high is None else most.high
     low = compared.row.low
     exceeds = low is not None and low > ceiling
@@ -59,10 +59,11 @@ def share_of(metrics: Mapping[str, float], mechanism: str) -> float | None:
     return sum(members) if members else None
 
 
-def _gain(share: float) -> float:
+def gain(share: float) -> float:
+    """The gain of who is rid of a share of the time, as fractions."""
     share = min(max(share, 0.0), MOST)
     return share / (1 - share)
 
 
 def _end(share: float | None) -> float | None:
-    return None if share is None else _gain(share)
+    return None if share is None else gain(share)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.linux.processes import read, read_folder, tree
@@ -42,11 +43,36 @@ def listener(port: int) -> int | None:
     found = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()]
     sockets = _sockets(port)
     listening = {pid for pid in found if not sockets.isdisjoint(_open(pid))}
-    first = [pid for pid in listening if _parent(pid) not in listening]
+    first = [pid for pid in listening if parent(pid) not in listening]
     return first[0] if len(first) == 1 else None
 
 
-def _parent(pid: int) -> int:
+@dataclass(frozen=True)
+class Listening:
+    """Where a process and its descendants accept connections: ports of TCP, and Unix sockets."""
+
+    ports: tuple[int, ...]
+    sockets: tuple[str, ...]
+
+
+def listening(pid: int) -> Listening:
+    """Where it accepts connections; nothing where its descriptors are not ours to see."""
+    held = {inode for member in tree(pid) for inode in _open(member)}
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for row in (line.split() for line in read(Path(f"/proc/{pid}/net/{table}")).splitlines()):
+            if len(row) > 9 and row[3] == "0A" and f"socket:[{row[9]}]" in held:
+                ports.add(int(row[1].rpartition(":")[2], 16))
+    paths = []
+    # Columns: number, references, protocol, flags (10000 accepts), type, state, inode, path.
+    for row in (line.split() for line in read(Path(f"/proc/{pid}/net/unix")).splitlines()):
+        if len(row) > 7 and row[3] == "00010000" and f"socket:[{row[6]}]" in held:
+            paths.append(row[7])
+    return Listening(tuple(sorted(ports)), tuple(sorted(paths)))
+
+
+def parent(pid: int) -> int:
+    """The process that started it, or has it now; 0 if it is gone."""
     fields = read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
     return int(fields[1]) if len(fields) > 1 else 0
 

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from assay.reasons import Code, Reason
 from assay.stats.constants import STANDARD, Constants
 from assay.stats.fisher import fisher_two_sided, holm
+from assay.stats.proportion import wilson
 from assay.stats.rule import Word
 
 Table = Mapping[int, Mapping[str, float]]
@@ -122,20 +123,13 @@ def newcombe(
 ) -> tuple[float, float]:
     """95 % hybrid score interval of hits/runs - others/other_runs."""
     first, second = hits / runs, others / other_runs
-    low, high = _wilson(hits, runs, z)
-    other_low, other_high = _wilson(others, other_runs, z)
+    low, high = wilson(hits, runs, z)
+    other_low, other_high = wilson(others, other_runs, z)
     difference = first - second
     return (
         difference - math.hypot(first - low, other_high - second),
         difference + math.hypot(high - first, second - other_low),
     )
-
-
-def _wilson(hits: int, runs: int, z: float) -> tuple[float, float]:
-    share, z2 = hits / runs, z * z
-    middle = 2 * hits + z2
-    reach = z * math.sqrt(z2 + 4 * hits * (1 - share))
-    return (middle - reach) / (2 * (runs + z2)), (middle + reach) / (2 * (runs + z2))
 
 
 def _centre_arms(rest: dict[int, dict[str, float]], arms: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ pub struct Census {
 }
 
 /// Counts the functions with these names (as written in the symbol table, or demangled) and the
-/// functions that hold these link-time addresses.
+/// functions that hold these link-time addresses; of those that have no symbol, without a name.
 pub fn take(file: &Parsed<'_>, names: &[String], addresses: &[u64]) -> Census {
     let functions = file.functions();
     let mut census = Census::default();
@@ -41,11 +41,16 @@ pub fn take(file: &Parsed<'_>, names: &[String], addresses: &[u64]) -> Census {
         let found: Vec<_> = functions.iter().filter(is_it).collect();
         census.answer(file, name.clone(), &found);
     }
+    let mut frames = None;
     for address in addresses {
         let holds = |function: &&FunctionSymbol| {
             (function.address..function.address + function.bytes).contains(address)
         };
-        let found: Vec<_> = functions.iter().find(holds).into_iter().collect();
+        let mut found: Vec<_> = functions.iter().find(holds).into_iter().collect();
+        if found.is_empty() {
+            let unnamed = frames.get_or_insert_with(|| file.frames());
+            found.extend(unnamed.iter().find(holds));
+        }
         census.answer(file, format!("{address:#x}"), &found);
     }
     census

@@ -10,6 +10,7 @@ use object::{
 };
 
 use crate::DisasmError;
+use crate::survey::eh_frame;
 
 /// The two instruction sets that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,22 @@ impl Parsed<'_> {
         functions.sort_by(|a, b| (a.address, &a.raw).cmp(&(b.address, &b.raw)));
         functions.dedup();
         functions
+    }
+
+    /// The functions that unwinding information knows, without names, in the order of addresses:
+    /// of a stripped file nearly all of them.
+    pub fn frames(&self) -> Vec<FunctionSymbol> {
+        let Some(section) = self.file.section_by_name(".eh_frame") else { return Vec::new() };
+        let mut ranges = eh_frame::ranges(section.data().unwrap_or_default(), section.address());
+        ranges.retain(|(start, end)| start < end);
+        ranges.sort_unstable();
+        let unnamed = |(start, end): (u64, u64)| FunctionSymbol {
+            raw: String::new(),
+            demangled: String::new(),
+            address: start,
+            bytes: end - start,
+        };
+        ranges.into_iter().map(unnamed).collect()
     }
 
     /// The code of a function; `None` if its section is not in the file.

@@ -8,7 +8,7 @@
 //! x86-64 is decoded by iced-x86; A64 by a table of masks, which is exact for the classes counted
 //! and needs no decoder. What a file says of itself without its code being looked at is its
 //! `description`. Not here: other instruction sets. Of single functions (`census`) there is no
-//! control flow, and one without a symbol is missing; the survey of whole files (`survey`) looks at
+//! control flow, and one without a symbol is found by its address only; the survey of whole files (`survey`) looks at
 //! loops and guards too, and works on stripped ones.
 
 mod a64;

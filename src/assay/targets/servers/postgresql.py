@@ -32,8 +32,9 @@ from assay.core.parameters import Kind, Parameter, by_name
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
+from assay.targets.servers.framework.attachment import Asks
 from assay.targets.servers.framework.secret import scram_verifier
-from assay.targets.servers.postgresql_waits import EVENTS, Sampler
+from assay.targets.servers.postgresql_waits import EVENTS, Sampler, looked
 from assay.targets.servers.sql_attachment import AttachedPostgreSql
 from assay.targets.setting_values import (
     BYTES,
@@ -109,6 +110,9 @@ _PROFILE = (
     "WHERE event_type NOT IN ('Activity', 'Client', 'Timeout') GROUP BY event_type, event "
     "UNION ALL SELECT 'wait_samplers', 0"
 )
+LOOKS_PER_S = 10
+"""Looks at what statements of an attached server wait for."""
+
 _VIEWS = (
     "pg_stat_wal",
     "(SELECT * FROM pg_stat_database WHERE datname = current_database())",
@@ -253,6 +257,9 @@ class PostgreSql(Adapter):
         if not per_s or WAIT_SAMPLING in str(settings.get(PRELOADED) or ""):
             return None
         return Sampler(_socket(place), ADMIN, DATABASE, per_s)
+
+    def look(self, ask: Asks, seconds: float) -> Mapping[str, float]:
+        return looked(ask, seconds, LOOKS_PER_S)
 
     def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """Time that statements spent waiting, by event, as samples tell it."""

@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 from assay.core.errors import RunError
+from assay.targets.servers.framework.attachment import Asks
 
 PATIENCE_S = 60.0
 EVENTS = (
@@ -78,13 +79,25 @@ class Sampler:
         self._connection.close()
         if self._fault or not self._samples:
             return {}
-        each = 1e9 * (self._ended - self._begun) / self._samples
-        waited = {f"wait_ns.{e}": n * each for e, n in self._seen.items() if e != RUNNING}
-        return waited | {
-            "running_ns": self._seen[RUNNING] * each,
-            "wait_samples": float(self._samples),
-            "sampler.busy_s": self._busy_s,
-        }
+        totals = _totals(self._seen, self._samples, self._ended - self._begun)
+        return totals | {"sampler.busy_s": self._busy_s}
+
+
+def looked(ask: Asks, seconds: float, per_s: float) -> dict[str, float]:
+    """The same over one connection of whoever may ask, which sleeps between two looks; it takes
+    `seconds`. RunError if the server refuses."""
+    looks = max(round(seconds * per_s), 1)
+    answers = ask(*[_LOOK, f"SELECT pg_sleep({1 / per_s:.3f})"] * looks)[::2]
+    seen: Counter[str] = Counter()
+    for event, count in (row for rows in answers for row in rows):
+        seen[str(event)] += int(count or 0)
+    return _totals(seen, looks, seconds)
+
+
+def _totals(seen: Counter[str], samples: int, span_s: float) -> dict[str, float]:
+    each = 1e9 * span_s / samples
+    waited = {f"wait_ns.{e}": n * each for e, n in seen.items() if e != RUNNING}
+    return waited | {"running_ns": seen[RUNNING] * each, "wait_samples": float(samples)}
 
 
 class _Connection:

@@ -13,7 +13,7 @@ mod addresses;
 mod bytes;
 mod code;
 pub(crate) mod dynamic;
-mod eh_frame;
+pub(crate) mod eh_frame;
 mod elf;
 mod facts;
 pub(crate) mod file;

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
 from assay.native import Rows
-from assay.targets.servers.framework.attachment import Attachable
+from assay.targets.servers.framework.attachment import Asks, Attachable
 from assay.targets.servers.framework.secret import Secrets, draw
 
 DAEMONS = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -238,6 +238,12 @@ class Adapter(Protocol):
     def watch(self, place: Place, settings: Mapping[str, Any]) -> Watch | None:
         """What looks at the server as a window goes on, from now; None if nothing does."""
         return None
+
+    def look(self, ask: Asks, seconds: float) -> Mapping[str, float]:
+        """Looks for so long at a server that Assay did not start: what its statements wait for
+        (`wait_ns.EVENT`), what they do not (`running_ns`), and `wait_samples`; empty at once where
+        only the server itself can count it."""
+        return {}
 
     def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """Totals of a window by family of metrics and member, which are told per operation; empty
