@@ -20,8 +20,8 @@ fn warm_requests_and_pipelines_take_no_memory() {
             sum += row.int(0)?.unwrap() + row.text(1)?.unwrap().len() as i64;
             Ok(())
         };
-        let mut counts = Vec::with_capacity(3);
-        for turns in [5, 100] {
+        let mut counts = Vec::with_capacity(6);
+        for turns in [5, 100, 100, 100, 100, 100] {
             let before = allocations::times();
             for _ in 0..turns {
                 session.run(select, &values, &mut visit).await.unwrap();
@@ -30,7 +30,9 @@ fn warm_requests_and_pipelines_take_no_memory() {
             counts.push(allocations::times() - before);
         }
         assert!(counts[0] > 0, "the first requests take memory, and that is counted");
-        assert_eq!(counts[1], 0);
+        // A busy machine may once more answer in longer pieces than before, for which room is made; what
+        // each request takes would show in every series.
+        assert!(counts[1..].contains(&0), "{counts:?}");
         assert!(sum > 0);
     });
 }
