@@ -35,7 +35,7 @@ test: install
 	scripts/phases lint-python test-units lint-native test-native test-servers test-aarch64
 
 # Each test has a limit of its own (scripts/limit-tests).
-NATIVE := --manifest-path native/Cargo.toml --release --locked --quiet
+NATIVE := --manifest-path native/Cargo.toml --release --locked --quiet --no-fail-fast
 LIMITED := cargo test --config 'target."cfg(unix)".runner = "scripts/limit-tests"' $(NATIVE)
 LOOM := primitives data-cache index log transactions
 
