@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,13 +22,14 @@ pg8000 = pytest.importorskip("pg8000")
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an empty database."""
-    folder = tmp_path_factory.mktemp("shared")
-    folder.chmod(0o755)
-    make(POSTGRESQL, folder / "data", folder / "log")
-    with theirs("postgresql", folder / "server", {"postgresql": folder / "data"}) as server:
-        yield server.url
+def url() -> Iterator[str]:
+    """The address of an empty database, in a folder that the server's own user may enter."""
+    with tempfile.TemporaryDirectory(prefix="shared-ledger-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        make(POSTGRESQL, folder / "data", folder / "log")
+        with theirs("postgresql", folder / "server", {"postgresql": folder / "data"}) as server:
+            yield server.url
 
 
 def _enter(url: str, first: int, text: str) -> None:
