@@ -25,6 +25,7 @@ from assay.builds import (
     relinked,
 )
 from assay.builds.stranger import working_place
+from assay.builds.tree import BuildTree
 from assay.core.cache import cache
 from assay.core.errors import InputError, MissingError
 from build_kit import MAKEFILE, RECIPE, WORK, commit, git, patch, small, write
@@ -284,6 +285,28 @@ def test_a_build_that_was_killed_leaves_nothing_half_and_goes_on(tmp_path: Path)
     made = make(program, Variation(patches=(mended,)))
     assert time.monotonic() - begun < 50
     assert subprocess.run([made.path], capture_output=True).stdout.startswith(b"3 ")
+
+
+def test_a_build_that_goes_on_does_not_compile_anew_what_depends_on_a_patched_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nearly all of PostgreSQL includes its spinlock: each try began from the start."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    program = small(tmp_path)
+    make(program, AS_IT_IS)
+    patched = Variation(patches=(patch(tmp_path, "work.h", "STEP 3", "STEP 5"),))
+    with monkeypatch.context() as once:
+        once.setattr(BuildTree, "_make", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make(program, patched)
+    removed: list[set[str]] = []
+    monkeypatch.setattr(BuildTree, "_forget", lambda _, stale: removed.append(stale))
+    made = make(program, patched)
+    assert removed == []
+    assert subprocess.run([made.path], capture_output=True).stdout.startswith(b"5 ")
 
 
 def test_what_was_not_used_for_longest_makes_room(

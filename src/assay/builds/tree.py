@@ -220,6 +220,7 @@ class BuildTree:
         for name in self.recipe.forget if is_new else ():
             (self.source / name).unlink(missing_ok=True)
         self.state.source = wanted
+        self._keep(busy=True)  # what is compiled from now on stays, though this be killed
         if not is_new:
             # Whoever wrote an object in this very instant must not look newer than its source.
             settle_clock(self.source / next(iter(sorted(changed & set(wanted))), ""))
