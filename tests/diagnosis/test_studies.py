@@ -52,9 +52,11 @@ def test_the_load_is_of_the_kind_that_the_server_does() -> None:
     def load(kind: str, **counters: float) -> str:
         return workload_of(kind, ServerAnswers(counters=counters), None)
 
-    assert load("postgresql", tup_fetched=100.0) == "oltp-point-select"
-    assert load("postgresql", tup_fetched=100.0, tup_updated=10.0) == "oltp-read-write"
-    assert load("mariadb", Innodb_rows_read=100.0, Innodb_rows_updated=90.0) == "oltp-update-index"
+    assert load("postgresql", xact_commit=99.0, tup_fetched=100.0) == "oltp-point-select"
+    assert load("postgresql", xact_commit=9.0, tup_fetched=4000.0) == "oltp-read-only"
+    assert load("postgresql", tup_fetched=4000.0, tup_updated=10.0) == "oltp-read-write"
+    assert load("mariadb", Handler_read_key=100.0, Handler_update=90.0) == "oltp-update-index"
+    assert load("mariadb", Handler_read_key=9.0, Handler_read_next=900.0) == "oltp-read-only"
     assert load("redis", **{"calls.set": 9.0, "calls.get": 3.0}) == "redis-set"
     assert load("redis", **{"calls.set": 1.0, "calls.get": 3.0}) == "redis-get"
     assert load("nginx") == "http-get"

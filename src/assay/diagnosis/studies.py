@@ -23,6 +23,19 @@ from assay.targets import TARGETS
 ROW_BYTES = 250
 """A row of the OLTP tables, its index included. A guess."""
 
+ROWS: tuple[tuple[str, ...], ...] = (
+    (
+        *("tup_updated", "tup_inserted", "tup_deleted"),
+        *("Handler_update", "Handler_write", "Handler_delete"),
+    ),
+    ("xact_commit", "Handler_read_key"),
+    ("tup_fetched", "Handler_read_key", "Handler_read_next"),
+)
+"""Counters of rows written, of look-ups, and of rows read: of PostgreSQL and of MariaDB."""
+
+RANGE = 5
+"""Rows that are read for each look-up or written row, from which on ranges are read. A guess."""
+
 CONNECTIONS = 8
 """Where the server does not say how many it has."""
 
@@ -202,17 +215,14 @@ def workload_of(kind: str, answers: ServerAnswers, change: Change | None) -> str
 
 
 def _guess(counters: Mapping[str, float]) -> list[str]:
-    """Loads by how much is written, the likeliest first."""
+    """Loads by how much is written, and by how many rows a look-up reads, the likeliest first."""
     sets, gets = counters.get("calls.set", 0.0), counters.get("calls.get", 0.0)
-    names = ("tup_updated", "tup_inserted", "tup_deleted", "Innodb_rows_updated",
-             "Innodb_rows_inserted", "Innodb_rows_deleted")  # fmt: skip
-    written = sum(counters.get(n, 0.0) for n in names)
-    found = counters.get("tup_fetched", 0.0) + counters.get("Innodb_rows_read", 0.0)
     if sets or gets:
         return ["redis-set"] if sets > gets else ["redis-get"]
+    written, sought, read = (sum(counters.get(n, 0.0) for n in names) for names in ROWS)
     if not written:
-        return ["oltp-point-select"]
-    return ["oltp-update-index"] if 3 * written > found else ["oltp-read-write"]
+        return ["oltp-read-only" if read > RANGE * sought else "oltp-point-select"]
+    return ["oltp-read-write" if read > RANGE * written else "oltp-update-index"]
 
 
 def _data(candidate: Candidate, change: Change | None, workload: str) -> Iterator[str]:
@@ -220,7 +230,7 @@ def _data(candidate: Candidate, change: Change | None, workload: str) -> Iterato
     if change is None or not change.sized or not workload.startswith("oltp"):
         return
     sizes = [parse_size(_size(level)) for level in (candidate.now or change.off, change.on)]
-    rows = max(10_000, min(2 * min(sizes), max(sizes) // 2) // ROW_BYTES)
+    rows = max(10_000, min(8 * min(sizes), max(sizes) // 2) // ROW_BYTES)
     yield f"table_size = {rows}   # more than the memory that it has now"
     yield 'distribution = "uniform"'
 

@@ -506,9 +506,10 @@
 //! Request `{"path": "/proc/N/exe", "symbols": ["name"], "addresses": ["0x..."]}`; names are those
 //! of the symbol table or demangled ones, addresses are link-time. One `result`: `arch`, `build_id`
 //! (null without one), `functions` `[{"asked", "symbol", "raw", "address", "bytes",
-//! "instructions", "counts"}]`, `missing`: the questions that no function answers. `counts` has
-//! every class of the architecture, zeros included. `nop` is the plain instruction; alignment
-//! padding is not counted, neither there nor in `instructions`.
+//! "instructions", "counts"}]`, `missing`: the questions that no function answers. One without a
+//! symbol is found by its address, if unwinding information has it: `symbol` and `raw` are empty.
+//! `counts` has every class of the architecture, zeros included. `nop` is the plain instruction;
+//! alignment padding is not counted, neither there nor in `instructions`.
 //!
 //! With `{"paths": ["/usr/sbin/nginx"], "sites": true}` instead, whole files: ELF images of 64 bits for
 //! x86-64 and aarch64, linked or not, stripped or not, and the members of static libraries. Per path,
