@@ -309,6 +309,24 @@ def test_a_build_that_goes_on_does_not_compile_anew_what_depends_on_a_patched_he
     assert subprocess.run([made.path], capture_output=True).stdout.startswith(b"5 ")
 
 
+def test_a_build_that_was_cut_off_and_cannot_go_on_begins_anew(tmp_path: Path) -> None:
+    """Redis does not make its bundled libraries again once they were begun."""
+    once = MAKEFILE.replace("server: main.o libwork.a", "server: main.o .begun").replace(
+        "libwork.a: work.o\n", ".begun: work.o\n\ttouch .begun\n"
+    )
+    program = small(tmp_path, Makefile=once)
+    make(program, AS_IT_IS)
+    (tree,) = working_place(cache("builds")).glob("tree-*/tree")
+    (tree / "libwork.a").unlink()
+    state = tree.parent / "state.json"
+    state.write_text(state.read_text().replace('"busy": false', '"busy": true'))
+    changed = Variation(patches=(patch(tmp_path, "main.c", "& 1", "& 3"),))
+    assert make(program, changed).code
+    (tree / "libwork.a").unlink()
+    with pytest.raises(BuildError, match=r"libwork\.a"):
+        make(program, Variation(patches=(patch(tmp_path, "main.c", "& 1", "& 7"),)))
+
+
 def test_what_was_not_used_for_longest_makes_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,8 +74,22 @@ class BuildTree:
     ) -> None:
         """Has the tree hold this source, and all that is made of it.
 
-        BuildError if it does not compile; the tree is then as far as it came.
+        BuildError if it does not compile; the tree is then as far as it came. A build that was cut
+        off and cannot go on begins from the source: what was half may be what its own build does
+        not make again.
         """
+        was_cut_off = self.state.busy
+        try:
+            self._build(unpacked, overlay, watch, what)
+        except BuildError:
+            if not was_cut_off:
+                raise
+            self.state = TreeState()
+            self._build(unpacked, overlay, watch, what)
+
+    def _build(
+        self, unpacked: Unpacked, overlay: Overlay, watch: Callable[[int], None], what: str
+    ) -> None:
         wanted = _wanted(unpacked, overlay)
         with needs_room(self.folder):
             if self.state.busy:
