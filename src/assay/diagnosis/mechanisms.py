@@ -43,6 +43,12 @@ SPINS = InCode(
 CHECKSUMS = InCode(r"(?i)crc32|checksum", ("crc32", "pclmul", "pmull", "pmull_q"))
 FAULTS = InCalls(r"exc_page_fault|do_user_addr_fault|^do_page_fault|handle_mm_fault|^el0_da$")
 FILE_READS = InCalls(r"_sys_(pread|preadv|read|io_uring_enter|io_submit|io_getevents)\w*$")
+PAGES_READ = InCalls(
+    r"_sys_(pread\w*|fadvise64\w*)$|^(File|md|smgr)_?([Rr]ead|[Pp]refetch)\w*$"
+    r"|^(StrategyGetBuffer|BufTableInsert|BufTableDelete|InvalidateBuffer)$"
+)
+"""PostgreSQL's reading of pages, with finding them room; it exports these functions' names."""
+
 FLUSHES = InCalls(r"_sys_(fsync|fdatasync|sync_file_range)$")
 SOCKETS = InCalls(r"_sys_(read|write|readv|writev|recv\w*|send\w*)$")
 SWITCHES = InCalls(r"^(__)?schedule$|_sys_(futex|epoll_\w+|poll|ppoll)$")
@@ -137,7 +143,7 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
         ),
         "postgresql.shared_buffers": Mechanism(
             "reading data pages from files",
-            (InCalls(r"_sys_pread\w*$"), InWaits(r"IO/DataFile|LWLock/BufferMapping")),
+            (PAGES_READ, InWaits(r"IO/DataFile|LWLock/BufferMapping")),
             waste=True,
             counter="blks_read",
         ),
