@@ -84,6 +84,7 @@ HOST = (
     "linux/",
     "targets/test_embedded.py",
     "targets/test_nginx.py",
+    "targets/test_program_page.py",
     "targets/test_redis.py",
     "targets/test_rocksdb.py",
     "targets/test_sql_servers.py",
