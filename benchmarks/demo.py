@@ -21,7 +21,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from outcome import Row, write_json
+from outcome import Row, write_shares
 from placebo import patiently
 from shipped import DECIDED
 
@@ -132,11 +132,7 @@ def main(arguments: list[str] | None = None) -> int:
                     sys.stderr.write(f"{bundle.name}: {error.message}\n")
             demos.append(once(bundle, disturbed))
     found = list(rows(demos))
-    if options.json:
-        write_json("demo", found)
-    else:
-        for row in found:
-            print(f"{row.metric:18s} {row.ours:5.0f} %   {row.rival}")
+    write_shares("demo", found, options.json)
     return 0
 
 

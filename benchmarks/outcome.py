@@ -32,3 +32,12 @@ def write_json(name: str, rows: Sequence[Row]) -> None:
     host = f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}"
     found = {"name": name, "host": host, "rows": [asdict(row) for row in rows]}
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
+
+
+def write_shares(name: str, rows: Sequence[Row], as_json: bool) -> None:
+    """Print rows that are shares in percent: a line each, or one object."""
+    if as_json:
+        write_json(name, rows)
+        return
+    for row in rows:
+        print(f"{row.metric:20s} {row.ours:5.0f} %   {row.rival}")

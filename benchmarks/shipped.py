@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from outcome import Row, write_json
+from outcome import Row, write_shares
 from placebo import patiently
 
 import assay
@@ -102,11 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
         if why := made(name, options.budget, folder, options.kept):
             sys.stderr.write(f"{name}: {why}\n")
     found = list(rows(options.kept, options.only))
-    if options.json:
-        write_json("shipped", found)
-    else:
-        for row in found:
-            print(f"{row.metric:20s} {row.ours:5.0f} %   {row.rival}")
+    write_shares("shipped", found, options.json)
     return 0
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assay.core.metrics import metric
 from assay.core.units import format_percent, percent
 from assay.plan import Plan
-from assay.report.html.rows import LOGARITHMIC_ABOVE, by_case, domain
+from assay.report.html.rows import ForestEffect, axis, by_case, known_ends
 from assay.report.words.kinds import MetricKinds, kind_interval, kinds_of
 from assay.report.words.sections import heading, primary
 from assay.report.words.wording import label
@@ -15,15 +15,9 @@ from assay.verdict.rows import KindRow, Verdicts
 
 
 @dataclass(frozen=True)
-class KindEffect:
-    """One kind; effects are fractions, up is better, None where nothing bounds them."""
+class KindEffect(ForestEffect):
+    """One kind: a line of its forest, and what its table says more."""
 
-    label: str
-    word: str
-    estimate: float
-    low: float | None
-    high: float | None
-    interval: str
     shown: str
     """The estimate as text."""
     blocks: int
@@ -62,16 +56,12 @@ def kinds_view(plan: Plan, verdicts: Verdicts) -> KindSection | None:
     ]
     if not groups:
         return None
-    known = [
-        e for g in groups for r in g.rows for e in (r.low, r.estimate, r.high) if e is not None
-    ]
-    reach = [*known, plan.margin, plan.smallest, -plan.margin, -plan.smallest]
-    logarithmic = max(reach) > LOGARITHMIC_ABOVE
+    ends, logarithmic = axis(plan, known_ends(r for g in groups for r in g.rows))
     return KindSection(
         groups=groups,
         margin=plan.margin,
         smallest=plan.smallest,
-        domain=domain(reach, logarithmic),
+        domain=ends,
         logarithmic=logarithmic,
         rate=percent(plan.constants.false_discovery_rate),
     )

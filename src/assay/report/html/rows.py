@@ -8,8 +8,9 @@ shown as measured, because a reader looks at a latency and expects less to be le
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from assay.core.metrics import metric
 from assay.core.terms import EFFORTS
@@ -249,18 +250,40 @@ def forest(plan: Plan, verdicts: Verdicts) -> Forest:
             title = section.title.partition(":")[0] if len(found) > 1 else ""
             headed = ": ".join(t for t in (heading(plan, case), title) if t)
             groups.append(ForestGroup(case, headed, [_effect(r) for r in section.rows]))
-    known = [e for r in rows for e in (r.low, r.estimate, r.high) if e is not None]
-    reach = [*known, plan.margin, plan.smallest, -plan.margin, -plan.smallest]
-    logarithmic = max(reach) > LOGARITHMIC_ABOVE
+    known = known_ends(rows)
+    ends, logarithmic = axis(plan, known)
     return Forest(
         groups=groups,
         margin=plan.margin,
         smallest=plan.smallest,
-        domain=domain(reach, logarithmic),
+        domain=ends,
         logarithmic=logarithmic,
         words=sorted({r.word for r in rows}),
         empty=_nothing_to_draw(rows, known),
     )
+
+
+class EffectWithEnds(Protocol):
+    """An effect with its ends, as fractions; None where nothing is known."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def estimate(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
+def known_ends(effects: Iterable[EffectWithEnds]) -> list[float]:
+    """What is known of effects and their ends, as fractions."""
+    return [e for r in effects for e in (r.low, r.estimate, r.high) if e is not None]
+
+
+def axis(plan: Plan, known: Sequence[float]) -> tuple[list[float], bool]:
+    """The ends of a forest's axis, as fractions, and whether it is in log units of the ratio."""
+    reach = [*known, plan.margin, plan.smallest, -plan.margin, -plan.smallest]
+    logarithmic = max(reach) > LOGARITHMIC_ABOVE
+    return domain(reach, logarithmic), logarithmic
 
 
 def _effect(row: Row) -> ForestEffect:
