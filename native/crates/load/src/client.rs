@@ -114,6 +114,10 @@ pub trait Client: 'static {
     /// takes is in the time of neither.
     fn prepare(&mut self) {}
 
+    /// The load goes to another server for a while. What was luck about this connection may be drawn
+    /// anew meanwhile.
+    fn rest(&mut self) {}
+
     /// What the server said to the request that it refused last.
     fn take_refusal(&mut self) -> Option<Refusal> {
         None

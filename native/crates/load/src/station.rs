@@ -309,8 +309,13 @@ impl Shared {
     }
 
     async fn drive<C: Client>(&self, number: usize, mut client: Box<C>) -> Result<(), Error> {
+        let mut has_asked = false;
         while !self.closing.get() {
+            if has_asked && !self.gate.is_open() {
+                client.rest();
+            }
             self.gate.pass().await;
+            has_asked = true;
             let idle_since = self.clock.ticks();
             let intended = self.next(idle_since, &mut *client).await;
             if self.closing.get() {

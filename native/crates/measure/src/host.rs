@@ -1,7 +1,7 @@
 //! The host around a measurement, at one moment.
 
 use assay_primitives::Clock;
-use assay_sampler::{CpuTimes, KernelThreads, ProcessTree, process};
+use assay_sampler::{AllProcesses, CpuTimes, KernelThreads, ProcessTree, process};
 
 /// What this process used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,11 +44,23 @@ pub struct Sample {
 
 impl Sample {
     /// Reads the host; of the server and others, what `server` and `beside` were read of.
-    pub fn take(clock: &Clock, server: Option<&ProcessTree>, beside: &[ProcessTree]) -> Self {
+    /// The server's context switches are read `with_switches` only.
+    pub fn take(
+        clock: &Clock,
+        server: Option<&ProcessTree>,
+        beside: &[ProcessTree],
+        with_switches: bool,
+    ) -> Self {
+        let all = AllProcesses::read();
+        let among = |tree: &ProcessTree| tree.among(&all);
         Self {
-            server: server.and_then(ProcessTree::again),
-            beside: beside.iter().map(ProcessTree::again).collect(),
-            kernel: KernelThreads::read(),
+            server: if with_switches {
+                server.and_then(ProcessTree::again)
+            } else {
+                server.and_then(among)
+            },
+            beside: beside.iter().map(among).collect(),
+            kernel: KernelThreads::among(&all),
             times: CpuTimes::read(),
             own_cpu_s: process::process_cpu_s(),
             clerks_cpu_s: process::thread_cpu_s() + process::first_thread_cpu_s(),

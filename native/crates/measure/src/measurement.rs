@@ -130,7 +130,9 @@ impl Measurement<'_> {
 
     /// Takes this arm's turns.
     fn conduct(&self, asked: &Slices, gate: &Gate) -> Result<()> {
-        let sample = || Sample::take(&self.clock, self.server.as_ref(), &self.beside);
+        let sample = |with_switches| {
+            Sample::take(&self.clock, self.server.as_ref(), &self.beside, with_switches)
+        };
         let conductor = Conductor::new(self, asked, &gate.spans, &gate.over);
         let ended = conductor.and_then(|conductor| conductor.run(sample));
         if ended.is_err() {
@@ -278,7 +280,7 @@ impl<'a> Collector<'a> {
         // Processes that a server had at the opening belong to it, whoever adopts them since.
         let opened = self.opening.as_ref().and_then(|sample| sample.server.as_ref());
         let server = opened.or(self.measurement.server.as_ref());
-        Sample::take(&self.measurement.clock, server, &self.measurement.beside)
+        Sample::take(&self.measurement.clock, server, &self.measurement.beside, true)
     }
 
     fn until_due(&self) -> Duration {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::process_tree::{Identity, Stat, TICKS_PER_S, every_stat};
+use crate::process_tree::{AllProcesses, Identity, Stat, TICKS_PER_S};
 
 /// The parent of all of them. In a container it is another process, or none.
 const KTHREADD: u32 = 2;
@@ -17,13 +17,13 @@ pub struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Reads them; none where they are not shown.
-    pub fn read() -> Self {
+    /// Those of a reading; none where they are not shown.
+    pub fn among(all: &AllProcesses) -> Self {
         let name = std::fs::read_to_string("/proc/2/comm").unwrap_or_default();
-        if name.trim_end() == "kthreadd" { Self::among(&every_stat()) } else { Self::default() }
+        if name.trim_end() == "kthreadd" { Self::of(&all.0) } else { Self::default() }
     }
 
-    fn among(all: &[Stat]) -> Self {
+    fn of(all: &[Stat]) -> Self {
         let threads = all.iter().filter(|stat| stat.parent == KTHREADD);
         Self { ticks: threads.map(|stat| (stat.identity, stat.own_ticks)).collect() }
     }
@@ -48,17 +48,17 @@ mod tests {
 
     #[test]
     fn what_kernel_threads_gained_is_counted_and_nothing_of_processes() {
-        let then = KernelThreads::among(&[stat(7, 1, 2, 100), stat(8, 1, 2, 5), stat(9, 1, 1, 0)]);
+        let then = KernelThreads::of(&[stat(7, 1, 2, 100), stat(8, 1, 2, 5), stat(9, 1, 1, 0)]);
         // 8 has ended and its number is another thread's; 9 is a process.
         let now = [stat(7, 1, 2, 130), stat(8, 900, 2, 4), stat(9, 1, 1, 500), stat(10, 9, 2, 6)];
-        let gained = KernelThreads::among(&now).cpu_s_since(&then);
+        let gained = KernelThreads::of(&now).cpu_s_since(&then);
         assert!((gained - 0.40).abs() < 1e-9, "{gained}");
     }
 
     #[test]
     fn a_reading_is_never_ahead_of_a_later_one() {
-        let then = KernelThreads::read();
-        assert!(KernelThreads::read().cpu_s_since(&then) >= 0.0);
+        let then = KernelThreads::among(&AllProcesses::read());
+        assert!(KernelThreads::among(&AllProcesses::read()).cpu_s_since(&then) >= 0.0);
         assert_eq!(then.cpu_s_since(&then), 0.0);
     }
 }

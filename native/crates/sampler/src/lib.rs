@@ -18,4 +18,4 @@ pub use capabilities::Capabilities;
 pub use cpu_times::{CpuShare, CpuTimes};
 pub use facts::Facts;
 pub use kernel_threads::KernelThreads;
-pub use process_tree::{ProcessTree, TreeUsage};
+pub use process_tree::{AllProcesses, ProcessTree, TreeUsage};

@@ -6,11 +6,16 @@
 //! `SIGCHLD` ignored makes it, takes its time with it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
 
 use assay_primitives::clock::kernel_ns;
 
 /// Ticks per second in /proc/PID/stat: USER_HZ is 100 on every Linux that Assay runs on.
 pub(crate) const TICKS_PER_S: f64 = 100.0;
+
+/// Bytes of a process' stat at most: some fifty numbers and a name.
+const STAT_MOST: usize = 2048;
 
 /// Readings at most, until none ended or began meanwhile.
 const READINGS: usize = 10;
@@ -78,21 +83,44 @@ pub struct TreeUsage {
     pub involuntary_switches: u64,
 }
 
+/// Every process that is shown here, read once for all that is asked of them.
+pub struct AllProcesses(pub(crate) Vec<Stat>);
+
+impl AllProcesses {
+    /// Reads them; none where they cannot be read.
+    pub fn read() -> Self {
+        Self(every_stat())
+    }
+}
+
 impl ProcessTree {
     /// Reads the tree below a process; none if there is no such process.
     pub fn read(pid: u32) -> Option<Self> {
         let all = every_stat();
         let root = all.iter().find(|stat| stat.identity.pid == pid)?.identity;
-        Some(Self { root, processes: used(&all, &BTreeSet::from([root])) })
+        Some(Self { root, processes: used(&all, &BTreeSet::from([root]), true) })
+    }
+
+    /// The same tree as one reading of all processes has it, without context switches; read again
+    /// as [`ProcessTree::again`] does where a process came or went.
+    pub fn among(&self, all: &AllProcesses) -> Option<Self> {
+        let known = self.identities();
+        let processes = used(&all.0, &known, false);
+        let is_settled = processes.keys().eq(&known) && !family(&all.0, &known).any(has_reaped);
+        if is_settled { Some(Self { root: self.root, processes }) } else { self.again() }
+    }
+
+    fn identities(&self) -> BTreeSet<Identity> {
+        self.processes.keys().copied().collect()
     }
 
     /// Reads the same tree later, with processes that have left it and live on; none if the first
     /// process has ended.
     pub fn again(&self) -> Option<Self> {
-        let known: BTreeSet<Identity> = self.processes.keys().copied().collect();
+        let known = self.identities();
         let read = || {
             let all = every_stat();
-            used(&all, &known)
+            used(&all, &known, true)
         };
         let mut processes = read();
         // A child that ends while processes are read one by one is missed twice: its parent was
@@ -176,8 +204,14 @@ impl ProcessTree {
 }
 
 /// The processes of `known` that are alive, and all that descend from one of them.
-fn used(all: &[Stat], known: &BTreeSet<Identity>) -> BTreeMap<Identity, Used> {
-    family(all, known).map(|stat| (stat.identity, used_by(stat))).collect()
+fn used(all: &[Stat], known: &BTreeSet<Identity>, with_switches: bool) -> BTreeMap<Identity, Used> {
+    family(all, known).map(|stat| (stat.identity, used_by(stat, with_switches))).collect()
+}
+
+/// Whether a child of a process has ended since its numbers were read.
+fn has_reaped(read: &Stat) -> bool {
+    let now = stat_of(read.identity.pid);
+    now.is_none_or(|now| now.reaped_ticks != read.reaped_ticks || now.identity != read.identity)
 }
 
 fn family<'s>(
@@ -211,8 +245,16 @@ fn family<'s>(
 pub(crate) fn every_stat() -> Vec<Stat> {
     let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(|pid| parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
-        .collect()
+    pids.filter_map(stat_of).collect()
+}
+
+/// One process; none if it has ended. Where arms take turns this is read many times a second: no
+/// memory is asked for, and the kernel is called three times.
+fn stat_of(pid: u32) -> Option<Stat> {
+    let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
+    let mut line = [0; STAT_MOST];
+    let bytes = file.read(&mut line).ok()?;
+    parse(str::from_utf8(&line[..bytes]).ok()?)
 }
 
 /// `pid (name) state ppid ...`; the name may hold anything, parentheses and spaces included.
@@ -232,8 +274,9 @@ fn parse(text: &str) -> Option<Stat> {
     })
 }
 
-fn used_by(stat: &Stat) -> Used {
-    let (voluntary_switches, involuntary_switches) = switches(stat.identity.pid);
+fn used_by(stat: &Stat, with_switches: bool) -> Used {
+    let (voluntary_switches, involuntary_switches) =
+        if with_switches { switches(stat.identity.pid) } else { (0, 0) };
     let seconds = |ticks: u64| ticks as f64 / TICKS_PER_S;
     // The clock of one that has just ended is gone; its ticks are not.
     let own_s = own_cpu_s(stat.identity.pid).unwrap_or(0.0).max(seconds(stat.own_ticks));
@@ -403,9 +446,33 @@ mod tests {
                 std::thread::yield_now();
             }
             let zombie = parse(&stat()).unwrap();
-            assert!(used_by(&zombie).cpu_s > 0.02, "{zombie:?}");
+            assert!(used_by(&zombie, true).cpu_s > 0.02, "{zombie:?}");
             assert!(me.again().unwrap().cpu_s_since(&me) > 0.02);
             child.wait().unwrap();
+        }
+
+        #[test]
+        fn one_reading_of_all_shows_a_tree_as_it_was_and_work_of_a_child_that_has_ended() {
+            let spin = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+            let script = format!("echo ready; read go; sh -c '{spin}'; echo done; read stop");
+            let mut child = shell(&script);
+            told(&mut child);
+            let before = ProcessTree::read(child.id()).unwrap();
+            let still = before.among(&AllProcesses::read()).unwrap();
+            assert_eq!(before.identities(), still.identities());
+            assert!(still.cpu_s_since(&before) < 0.02);
+            let early = AllProcesses::read();
+            use std::io::Write as _;
+            child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
+            told(&mut child);
+            // That reading is older than the child's end, so the tree is read again.
+            let after = before.among(&early).unwrap();
+            assert!(after.cpu_s_since(&before) > 0.02);
+            let settled = after.among(&AllProcesses::read()).unwrap();
+            assert!(settled.cpu_s_since(&after) < 0.02);
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            assert!(after.among(&AllProcesses::read()).is_none());
         }
 
         #[test]

@@ -9,10 +9,14 @@ use crate::refusals::Refusal;
 
 /// One connection's requests. A connection that the server closes between two requests, as it may,
 /// is opened again, and that time belongs to the request.
+///
+/// Where arms take turns, each turn has a connection of its own: which of a server's workers
+/// accepts it is luck, which would last for a life of the server otherwise. One under TLS stays,
+/// because to agree on keys costs the server more than a turn's first moments.
 pub struct HttpClient {
     handle: Handle,
     target: HttpTarget,
-    session: Session,
+    session: Option<Session>,
     refusal: Option<Refusal>,
 }
 
@@ -22,15 +26,18 @@ impl HttpClient {
     /// # Errors
     /// When nobody answers.
     pub async fn open(handle: Handle, target: HttpTarget) -> Result<Self, Error> {
-        let session = Session::open(&handle, &target).await?;
+        let session = Some(Session::open(&handle, &target).await?);
         Ok(Self { handle, target, session, refusal: None })
     }
 
     async fn get(&mut self) -> Result<bool, WireError> {
-        if !self.session.is_open() {
-            self.session = Session::open(&self.handle, &self.target).await?;
-        }
-        match self.session.get().await {
+        let mut session = match self.session.take().filter(Session::is_open) {
+            Some(session) => session,
+            None => Session::open(&self.handle, &self.target).await?,
+        };
+        let answered = session.get().await;
+        self.session = Some(session);
+        match answered {
             Ok(_) => Ok(true),
             Err(error) => {
                 self.refusal = Some(Refusal::of(error)?);
@@ -44,12 +51,18 @@ impl Client for HttpClient {
     async fn carry_out(&mut self) -> Result<Carried, Error> {
         let answered = match self.get().await {
             Err(WireError::Runtime(RuntimeError::Closed)) => {
-                self.session = Session::open(&self.handle, &self.target).await?;
+                self.session = None;
                 self.get().await?
             }
             result => result?,
         };
         Ok(Carried { is_error: !answered, ..Carried::one(0) })
+    }
+
+    fn rest(&mut self) {
+        if self.target.tls().is_none() {
+            self.session = None;
+        }
     }
 
     fn take_refusal(&mut self) -> Option<Refusal> {

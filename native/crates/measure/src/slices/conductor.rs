@@ -71,7 +71,10 @@ impl<'a> Conductor<'a> {
 
     /// Warms up with the others, then takes every turn of this arm. Whatever happens, the workers
     /// are let go and the server goes on.
-    pub fn run(&self, sample: impl Fn() -> Sample) -> Result<()> {
+    ///
+    /// `sample` reads the host, with the server's context switches or without: they are read before
+    /// the first slice and after the last only, because there is one file for each thread.
+    pub fn run(&self, sample: impl Fn(bool) -> Sample) -> Result<()> {
         let ended = self.take_turns(sample);
         if ended.as_ref().ok() != Some(&Ended::Whole) {
             self.board.give_up(self.asked.arm);
@@ -80,7 +83,7 @@ impl<'a> Conductor<'a> {
         ended.map(|_| ())
     }
 
-    fn take_turns(&self, sample: impl Fn() -> Sample) -> Result<Ended> {
+    fn take_turns(&self, sample: impl Fn(bool) -> Sample) -> Result<Ended> {
         let patience = Duration::from_secs(self.asked.patience_s);
         let mut freezer = Freezer::new(self.asked.freeze_pid);
         let calibrated = Duration::from_micros(self.asked.calibrate_us);
@@ -96,19 +99,21 @@ impl<'a> Conductor<'a> {
         if !self.came(self.board.wait_for_all(self.asked.arms(), self.warmup + patience))? {
             return Ok(Ended::Stopped);
         }
-        let turns = self.asked.order.iter().enumerate().filter(|(_, arm)| **arm == self.asked.arm);
+        let order = self.asked.order.iter().enumerate();
+        let turns: Vec<usize> =
+            order.filter(|(_, arm)| **arm == self.asked.arm).map(|(turn, _)| turn).collect();
         let mut speed_before = speed();
-        for (index, (turn, _)) in turns.enumerate() {
+        for (index, turn) in turns.iter().copied().enumerate() {
             if !self.came(self.board.wait_for_turn(turn as u32, patience))? {
                 return Ok(Ended::Stopped);
             }
             freezer.thaw();
-            let before = sample();
+            let before = sample(index == 0);
             let now = self.clock.ticks();
             let (start, end) = (now + ticks(self.asked.lead_us), now + ticks(self.asked.slice_us));
             self.spans.open(Span { index: Some(index), opened: now, start, end });
             self.rest(Duration::from_micros(self.asked.slice_us) + patience)?;
-            let after = sample();
+            let after = sample(index + 1 == turns.len());
             freezer.freeze();
             let speed_after = speed();
             let calibration = speed_before.zip(speed_after).map(|(one, two)| (one * two).sqrt());

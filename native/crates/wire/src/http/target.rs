@@ -60,7 +60,8 @@ impl HttpTarget {
         Ok(Self::new(address, host, path)?.with_tls(tls))
     }
 
-    pub(super) fn tls(&self) -> Option<&Tls> {
+    /// How the connection is encrypted, where it is.
+    pub fn tls(&self) -> Option<&Tls> {
         self.tls.as_ref()
     }
 

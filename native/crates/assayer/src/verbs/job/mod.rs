@@ -95,7 +95,7 @@ impl JobRequest {
         output.write("phase", &Phase { name: "measure" })?;
         let clock = Clock::calibrated();
         let (server, beside) = self.processes()?;
-        let sample = || Sample::take(&clock, server.as_ref(), &beside);
+        let sample = || Sample::take(&clock, server.as_ref(), &beside, true);
         let (opening, used) = (sample(), children::cpu_s());
         let begun = Instant::now();
         let outcomes = self.window(&command, begun)?;
