@@ -7,6 +7,7 @@ The command line is a thin layer over what stands here:
     bisect        which commit, or level of a factor, changed a metric
     resume_bisect go on with a search that was interrupted
     doctor        what to try first on a running server, and the most that it can give
+    measure_candidates  the studies of what doctor would try, run: bound beside effect
     adopt_study   a copy of somebody else's bundle to go on with, and what that would run
     resume_study  go on with one that was interrupted, or extend one that is undecided
     load_bundle   a bundle on disk as frames for a notebook
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         bisect,
         doctor,
         load_bundle,
+        measure_candidates,
         open_bundle,
         resume_bisect,
         resume_study,
@@ -45,7 +47,8 @@ __getattr__, __dir__ = lazily(
     **{
         "core.errors": "AssayError",
         "api": (
-            "adopt_study bisect doctor load_bundle open_bundle resume_bisect resume_study run_study"
+            "adopt_study bisect doctor load_bundle measure_candidates open_bundle resume_bisect "
+            "resume_study run_study"
         ),
         "bench.machine_noise": "MachineNoise machine_noise",
         "claims": "Audited audit",
@@ -75,6 +78,7 @@ __all__ = [
     "doctor",
     "load_bundle",
     "machine_noise",
+    "measure_candidates",
     "open_bundle",
     "resume_bisect",
     "resume_study",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from assay.bisection import Found, SearchBundle, SearchWatcher
 from assay.bisection.running import Wanted, prepare_search, search
 from assay.bisection.subject import subject_of, subject_of_bundle
 from assay.core import password
-from assay.diagnosis import Diagnosis, diagnose, find_subject, gather
+from assay.core.errors import AssayError, InputError
+from assay.diagnosis import Diagnosis, Examined, Trial, diagnose, find_subject, gather
+from assay.diagnosis.studies import numbered
+from assay.diagnosis.trials import text_on, trial_of, tried
 from assay.export import BundleFrames, bundle_frames
 from assay.export.frames import Library
 from assay.host import host_facts
@@ -137,6 +141,54 @@ def doctor(
     password.take()
     found = gather(find_subject(str(server), attach), seconds)
     return diagnose(found, smallest)
+
+
+def measure_candidates(
+    found: Diagnosis,
+    folder: str | Path,
+    *,
+    budget_s: float = 900.0,
+    most: int = 1,
+    examined: Examined | None = None,
+    watcher: Watcher | None = None,
+) -> Diagnosis:
+    """The diagnosis with the studies of its first candidates, run one after the other within a
+    budget that they share evenly.
+
+    Studies and bundles go into `folder`, where `write_studies` may have been before. They start
+    servers of Assay's own; with `examined` they change the examined server itself and put it back.
+    A study that cannot be run is told in its trial. Raises InputError where no candidate has a
+    study, or where another file has its name.
+    """
+    password.take()
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    chosen = tried(found, most)
+    budget = {"decide.budget": f'"{budget_s / len(chosen):.0f}s"'}
+    trials = []
+    for number, candidate in enumerate(chosen, start=1):
+        name = numbered(number, candidate)
+        study = place / (name if examined is None else name.replace(".toml", "-attached.toml"))
+        bundle = study.with_suffix("")
+        _written(study, text_on(candidate, examined))
+        try:
+            _, verdicts = run_study(str(study), bundle, overrides=budget, watcher=watcher)
+        except AssayError as error:
+            trials.append(Trial(candidate.name, str(bundle), why=error.message))
+        else:
+            trials.append(trial_of(candidate, bundle, verdicts))
+    return replace(found, trials=trials)
+
+
+def _written(file: Path, text: str) -> None:
+    """A file with this text, which may be there already; no other file is overwritten."""
+    if file.exists() and file.read_text(encoding="utf-8") == text:
+        return
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError as error:
+        raise InputError(f"{file} is there already", next_step="name another folder") from error
 
 
 def open_bundle(folder: str | Path) -> Bundle:

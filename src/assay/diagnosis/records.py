@@ -229,9 +229,29 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """What the study of a candidate found: the level that did best, its verdict, and its effect
+    with its interval, fractions, up is better. `bound`: the gain that doctor held to be the most;
+    `holds`: whether what was measured lies within it, None without one of the two. `why`: why
+    nothing was measured, else empty."""
+
+    candidate: str
+    bundle: str
+    level: str = ""
+    word: str = ""
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    bound: float | None = None
+    holds: bool | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The answer: candidates stand in their order, those that stand out first. `cost` is the share
-    of the machine's CPU time that looking took; `smallest` the gain below which none matters."""
+    of the machine's CPU time that looking took; `smallest` the gain below which none matters;
+    `trials` what the studies of some found, where they were run."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -250,6 +270,7 @@ class Diagnosis:
     code: list[HotCode]
     candidates: list[Candidate]
     unseen: list[Unseen]
+    trials: list[Trial] = field(default_factory=list)
 
     @property
     def stands_out(self) -> list[Candidate]:

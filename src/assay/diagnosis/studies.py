@@ -63,6 +63,11 @@ def file_name(candidate: Candidate) -> str:
     return f"{re.sub(r'[^a-z0-9]+', '-', candidate.name.lower()).strip('-')[:60]}.toml"
 
 
+def numbered(number: int, candidate: Candidate) -> str:
+    """The same with the candidate's place among those that have a study."""
+    return f"{number:02}-{file_name(candidate)}"
+
+
 def write_studies(candidates: list[Candidate], folder: Path) -> list[Path]:
     """Writes each study into a folder, numbered by the order of the candidates.
 
@@ -73,7 +78,7 @@ def write_studies(candidates: list[Candidate], folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for number, candidate in enumerate(studied, start=1):
-            path = folder / f"{number:02}-{file_name(candidate)}"
+            path = folder / numbered(number, candidate)
             with path.open("x", encoding="utf-8") as file:
                 file.write(candidate.study)
             written.append(path)

@@ -24,6 +24,7 @@ from assay.report.words.diagnosed import (
     subject_line,
     trial,
 )
+from assay.report.words.trials import trial_sentence
 
 WORDS = {"stands out": "hurts", "possible": "undecided"}
 """By standing the class of its colour."""
@@ -85,6 +86,7 @@ class DiagnosisView:
     subject: str
     answer: str
     groups: list[CandidateGroup]
+    trials: list[ListedRow]
     noticed: list[tuple[str, str, bool]]
     functions: list[ListedRow]
     modules: list[ListedRow]
@@ -118,6 +120,7 @@ def _view(found: Diagnosis) -> DiagnosisView:
         subject=subject_line(found),
         answer=answer(found),
         groups=[_group(found, standing, title) for standing, title in TITLES.items()],
+        trials=[ListedRow(t.candidate, t.bundle, [trial_sentence(t)]) for t in found.trials],
         noticed=[(n.name, n.text, n.grave) for n in found.noticed],
         functions=[
             ListedRow(f.name, f.module, [interval(f.own), _percent(f.total)])

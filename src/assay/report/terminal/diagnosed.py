@@ -16,6 +16,7 @@ from assay.report.words.diagnosed import (
     trial,
 )
 from assay.report.words.line import Line
+from assay.report.words.trials import trial_sentence
 
 FUNCTIONS, WAITS = 10, 6
 STYLES = {"stands out": "red", "possible": "yellow"}
@@ -32,6 +33,12 @@ def diagnosis_lines(found: Diagnosis) -> Iterator[Line]:
             yield Line(title, "bold")
         for candidate in group:
             yield from _candidate(candidate)
+    if found.trials:
+        yield Line("")
+        yield Line("What was measured", "bold")
+    for made in found.trials:
+        style = "red" if made.why or made.holds is False else ""
+        yield Line(f"  {trial_sentence(made)}", style)
     yield from _seen(found)
     if found.unseen:
         yield Line("")
