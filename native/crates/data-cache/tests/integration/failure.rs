@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_data_cache::{
@@ -135,10 +136,10 @@ fn a_full_disk_is_an_error_and_the_victim_stays() {
 #[derive(Default)]
 struct Failing {
     pages: MapBacking,
-    fails: AtomicBool,
+    fails: Arc<AtomicBool>,
 }
 
-impl Backing for &'static Failing {
+impl Backing for Failing {
     fn read(&self, page: PageId, bytes: &mut [u8]) -> Result<(), CacheError> {
         if self.fails.load(Ordering::Relaxed) {
             return Err(CacheError::Unknown { page });
@@ -153,7 +154,8 @@ impl Backing for &'static Failing {
 
 #[test]
 fn frames_of_pages_that_could_not_be_read_are_used_again() {
-    let failing: &'static Failing = Box::leak(Box::default());
+    let failing = Failing::default();
+    let fails = Arc::clone(&failing.fails);
     let arena = arena();
     let pool = Pool::<WordLock, OneLock<_>>::new(&arena, shape(10, 3), Some(Box::new(failing)));
     let (pool, caller) = (pool.unwrap(), &mut caller::<WordLock>(LockKind::Ttas));
@@ -163,11 +165,11 @@ fn frames_of_pages_that_could_not_be_read_are_used_again() {
         unsafe { fill(pinned.frame(), page, 0) };
         give_back(&pool, pinned, caller);
     }
-    failing.fails.store(true, Ordering::Relaxed);
+    fails.store(true, Ordering::Relaxed);
     for page in 0..7 {
         assert!(pool.pin(page, caller).is_err());
     }
-    failing.fails.store(false, Ordering::Relaxed);
+    fails.store(false, Ordering::Relaxed);
     let pins: Vec<_> = (0..3).map(|page| pool.pin(page, caller).unwrap()).collect();
     for (page, pinned) in (0..).zip(pins) {
         // SAFETY: as above.
