@@ -189,6 +189,7 @@ def make_plan(
         pilot=pilot,
         screen=planned_screen(study, made),
         scaling=planned_scaling(study, made, cpus),
+        axis=None if study.axis is None else study.axis.model_copy(update={"cpus": cpus}),
         factors=_planned_factors(study),
         cases=_planned_cases(study, stand_ins),
         arms=[
@@ -199,7 +200,9 @@ def make_plan(
         ],
         absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
         schedule=[
-            block_order(seed, block, 0, slots, study.measuring == "slices")
+            block_order(
+                seed, block, 0, slots, study.measuring == "slices" or study.axis is not None
+            )
             for block in range(blocks)
         ],
         builds=planned_builds(study),
