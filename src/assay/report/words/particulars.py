@@ -148,6 +148,7 @@ def _order(plan: Plan) -> str:
     return (
         f"a block is {once}, in a random order drawn from the seed before the first run; "
         "a void run has its case run again in that block, in a new order"
+        + ("" if plan.axis is None else f"; each point of {plan.axis.name} is a case")
     )
 
 
