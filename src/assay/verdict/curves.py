@@ -162,8 +162,6 @@ def _reasons(
             high=texts[change.high],
             rising=change.rising,
         )
-    if not changes:
-        yield Reason.of(Code.NO_CROSSING)
     words: dict[str, list[str]] = {}
     for point, one in at:
         words.setdefault(str(one.word), []).append(point.text)
@@ -174,6 +172,10 @@ def _reasons(
         points=len(at),
         **{str(word).replace(" ", "_"): tuple(words.get(str(word), ())) for word in Word},
     )
+    if not changes:
+        # Where a sign is not known there may be one.
+        unknown = {str(Word.UNDECIDED), str(Word.NO_DIFFERENCE)} & set(words)
+        yield Reason.of(Code.NO_CROSSING, shown=bool(unknown))
 
 
 # what arms measured
