@@ -1,8 +1,8 @@
 """Do bands over an axis hold at all points at once, and do crossings lie in their intervals?
 
-Studies of two arms over an axis are simulated run by run and ruled by Assay's own `adjudicate`: they
-stop, leave points and add points as real ones do. "equal" has no effect anywhere, so that every word
-is false; "crossing" changes its sign once, "bend" once and flattens, "bump" helps in the middle
+Studies of two arms over an axis are simulated run by run and ruled by Assay's own `adjudicate`:
+they stop, leave points and add points as real ones do. "equal" has no effect anywhere, so that every
+word is false; "crossing" changes its sign once, "bend" once and flattens, "bump" helps in the middle
 only. Each with seven points, and with five of which the crossing's neighbourhood is refined. Runs
 are normal, or wild: one in twenty is slower by up to 30 %, in either arm.
 
@@ -16,6 +16,7 @@ Next to Assay stands what is common, on the same runs: an interval of 95 % at ea
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -181,7 +182,7 @@ def _pointwise(values: Mapping[float, np.ndarray], effect: Effect) -> bool:
 def _bootstrap(
     values: Mapping[float, np.ndarray], draws: np.random.Generator
 ) -> tuple[float, float] | None:
-    """The middle 95 % of interpolated crossings over resampled blocks; None where most have none."""
+    """The middle 95 % of crossings over resampled blocks; None where most have none."""
     found = []
     for _ in range(RESAMPLES):
         means = [(x, draws.choice(v, len(v)).mean()) for x, v in values.items()]
@@ -196,7 +197,7 @@ def _bootstrap(
 
 def _interpolated(means: Sequence[tuple[float, float]]) -> float | None:
     """Where straight lines between means cross zero first, upwards."""
-    for (x, low), (y, high) in zip(means, means[1:], strict=False):
+    for (x, low), (y, high) in itertools.pairwise(means):
         if low < 0 <= high:
             return float(math.exp(math.log(x) - low / (high - low) * math.log(y / x)))
     return None
@@ -222,7 +223,9 @@ def rows_of(truth: str, points: str, wild: bool, studies: int, budget: str) -> I
         asked = [f.bootstrap for f in found if f.bootstrap is not None]
         rival = [_has(interval, places) for interval in asked]
         all_found = [len(f.crossings) == len(places) for f in found]
-        yield _share(f"{name}: every crossing found", all_found, rival="bootstrap holds", theirs=rival)
+        yield _share(
+            f"{name}: every crossing found", all_found, rival="bootstrap holds", theirs=rival
+        )
         widths = [math.log2(high / low) for f in found for low, high in f.crossings]
         if widths:
             yield Row(f"{name}: width", "", "doublings", statistics.median(widths))
@@ -248,8 +251,9 @@ def _share(
         goal, met = f"at least {at_least:g}", high >= at_least
     if at_most is not None:
         goal, met = f"at most {at_most:g}", low <= at_most
+    common = statistics.fmean(theirs) if theirs else None
     return Row(
-        name, rival, "fraction", statistics.fmean(hits), statistics.fmean(theirs) if theirs else None,
+        name, rival, "fraction", statistics.fmean(hits), common,
         low=low, high=high, goal=goal, met=met,
     )  # fmt: skip
 

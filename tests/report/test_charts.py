@@ -10,7 +10,6 @@ import pytest
 from assay.export import chart_names, draw, markdown_of
 from assay.report.html.view import view
 
-
 DRAWN = (
     *("evil-kinds", "cases", "scaling", "screen", "factorial", "empty"),
     *("curves", "refined", "rates", "evil-curves"),

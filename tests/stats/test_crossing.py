@@ -80,7 +80,7 @@ def slow_zero(given: list[CurvePoint], found: Crossing) -> tuple[float, float]:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_a_slow_obvious_search_finds_the_same(seed: int) -> None:
-    """Intervals exactly; the estimate between the places where the monotone fit changes its sign."""
+    """Intervals exactly; the estimate where the monotone fit changes its sign."""
     draw = random.Random(seed)
     given = []
     for at in draw.sample(range(1, 60), draw.randint(1, 9)):

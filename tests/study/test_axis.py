@@ -112,7 +112,7 @@ def test_several_cases_have_a_curve_each(read_study) -> None:
         ('[[axis]]\nname = "threads"\nfrom = 8\nto = 2\nsteps = 3', "an axis goes up"),
         ('[[axis]]\nname = "threads"\npoints = "auto"\nfrom = 8', "'to' is missing"),
         ('[[axis]]\nname = "lock"\npoints = ["ttas", "mcs"]', "is no number"),
-        ('[[axis]]\nname = "hint"\npoints = ["none", "pause"]', "varied by axis hint and by factor"),
+        ('[[axis]]\nname = "hint"\npoints = ["none", "pause"]', "axis hint and by factor hint"),
     ],
 )  # fmt: skip
 def test_what_is_no_axis_is_refused_with_a_next_step(axis: str, message: str, read_study) -> None:
@@ -134,7 +134,9 @@ def test_a_setting_is_given_once(read_study) -> None:
 @pytest.mark.parametrize("kind", ["screen", "race", "scaling"])
 def test_designs_that_decide_about_a_whole_have_no_axis(kind: str, read_study) -> None:
     """Each with its reason."""
-    text = STUDY.replace('"one-at-a-time"', f'"{kind}"' + '\nfactor = "cache"' * (kind == "scaling"))
+    text = STUDY.replace(
+        '"one-at-a-time"', f'"{kind}"' + '\nfactor = "cache"' * (kind == "scaling")
+    )
     with pytest.raises(StudyError, match=f"a {kind} has no axis"):
         read_study(with_axis(text=THREADS, study=text))
 

@@ -14,12 +14,12 @@ import pytest
 
 from assay.bench import run
 from assay.plan import Plan
-from assay.record import Bundle, differences, replayed
 from assay.reasons import Code
+from assay.record import Bundle, differences, replayed
 from assay.stats.boundary import schedule
 from assay.targets import Measured
 from assay.verdict.rows import CurveContrastRow, CurveRow
-from fakes import STUDY, FakeTarget, run_fake
+from fakes import FACTS, STUDY, FakeTarget, run_fake
 
 FIXED = '[[axis]]\nname = "threads"\npoints = [1, 4, 16, 64]\n'
 REFINED = '[[axis]]\nname = "threads"\npoints = "auto"\nfrom = 1\nto = 256\n'
@@ -209,8 +209,8 @@ def test_an_added_point_has_blocks_and_looks_of_its_own(
     fake.effect = over_threads(6, slope=0.15)
     bundle = ran(tmp_path, read_study, fake, text_of(REFINED))
     first: dict[str, int] = {}
-    for run in bundle.runs():
-        first.setdefault(run.case, run.block)
+    for made in bundle.runs():
+        first.setdefault(made.case, made.block)
     effects = {f"threads={e.text}": e for e in only(curve_of(bundle)).effects}
     begun = max(effects[case].blocks for case, block in first.items() if block == 0)
     assert min(block for block in first.values() if block) == begun
@@ -219,9 +219,7 @@ def test_an_added_point_has_blocks_and_looks_of_its_own(
         assert own == set(range(block, block + effects[case].blocks))
 
 
-def test_without_a_crossing_no_point_is_added(
-    tmp_path: Path, read_study, fake: FakeTarget
-) -> None:
+def test_without_a_crossing_no_point_is_added(tmp_path: Path, read_study, fake: FakeTarget) -> None:
     """It would tell nothing about a crossing."""
     curve = curve_of(ran(tmp_path, read_study, fake, text_of(REFINED)))
     assert not [p for p in curve.points if p.added]
@@ -329,8 +327,7 @@ def test_the_law_is_fitted_to_every_arm_where_it_is_asked_for(
     """As design scaling does, by the same arithmetic."""
     fake.effect = lambda s, e: s["threads"] / (1 + 0.05 * (s["threads"] - 1))
     axis = '[[axis]]\nname = "threads"\npoints = [1, 2, 4, 8, 16, 32]\nusl = true\n'
-    facts = {"arch": "x86_64", "cpu_model": "a fake CPU", "cpus": 64, "cpu_features": []}
-    bundle = ran(tmp_path, read_study, fake, text_of(axis), facts={**facts, "memory_bytes": 1 << 34})
+    bundle = ran(tmp_path, read_study, fake, text_of(axis), facts={**FACTS, "cpus": 64})
     found = bundle.verdicts().scaling
     assert [row.configuration for row in found] == ["baseline", "cache"]
     for row in found:

@@ -285,8 +285,8 @@ def _curve_arms(section: CurveSection, group: Any, axes: Axes) -> None:
         colour, mark = ARMS[arm.index % len(ARMS)], ARM_MARKS[arm.index % len(ARM_MARKS)]
         known = [p for p in arm.points if p.y is not None]
         bound = [p for p in known if p.low is not None and p.high is not None]
-        axes.fill_between([p.value for p in bound], [p.low for p in bound],
-                          [p.high for p in bound], color=colour, alpha=0.14, linewidth=0)  # fmt: skip
+        lows, highs = [p.low for p in bound], [p.high for p in bound]
+        axes.fill_between([p.value for p in bound], lows, highs, color=colour, alpha=0.14)
         axes.plot([p.value for p in known], [p.y for p in known], color=colour, marker=mark,
                   label=_named(arm.arm, NAME))  # fmt: skip
         full = [p for p in arm.points if p.saturated]

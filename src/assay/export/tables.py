@@ -1,5 +1,5 @@
-"""Tidy tables of a bundle: a row a run, a row an interval of a run, a row a verdict; along an axis a
-row a point of each comparison. Rows of runs and verdicts then have the point as `axis.NAME`.
+"""Tidy tables of a bundle: a row a run, a row an interval of a run, a row a verdict; along an axis
+a row a point of each comparison. Rows of runs and verdicts then have the point as `axis.NAME`.
 
 Columns are plain lists, so that CSV needs no library, and any library of frames takes them.
 Values are as the bundle has them: times in seconds, latencies in nanoseconds, effects as fractions

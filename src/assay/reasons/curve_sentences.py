@@ -43,9 +43,7 @@ def _places(axis: str, found: tuple[str, ...], points: int) -> str:
 
 CURVES: dict[Code, Callable[..., str]] = {
     Code.CROSSES: _crosses,
-    Code.NO_CROSSING: lambda shown: (
-        f"no crossing {'is shown ' if shown else ''}within the points"
-    ),
+    Code.NO_CROSSING: lambda shown: f"no crossing {'is shown ' if shown else ''}within the points",
     Code.CURVE_WORDS: _curve_words,
 }
 """Code -> its sentence, without capital and full stop."""

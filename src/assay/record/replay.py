@@ -145,9 +145,7 @@ class Replay:
         block = len(self.blocks)
         planned = self.plan.schedule[block]
         if self._attempt:
-            planned = block_order(
-                self.plan.seed, block, self._attempt, planned, self.plan.by_case
-            )
+            planned = block_order(self.plan.seed, block, self._attempt, planned, self.plan.by_case)
         return [s for s in planned if (s.case, s.arm) in self.ruling.live]
 
     def _end_attempt(self) -> None:

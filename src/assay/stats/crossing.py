@@ -1,4 +1,4 @@
-"""Where an effect changes its sign along an axis: the crossing, its interval, and where to look next.
+"""Where an effect changes its sign along an axis: the crossing, its interval, where to look next.
 
 The effect is known at some points of the axis, each with an interval, and all the intervals hold
 together (a band). Where two neighbours among the points whose interval excludes zero have opposite

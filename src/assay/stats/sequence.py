@@ -17,8 +17,9 @@ far, each open one is tested at the look's nominal level for alpha/left; a rejec
 `left` at once. Spending linear in time keeps nominal levels monotone in alpha, which is what
 makes Holm valid in a group-sequential study. Where `share` is given there is no such gain: each
 contrast has alpha/share to the end, so that all their intervals hold together, as those of the
-points of a curve must, and so that contrasts may join later, on blocks of their own. Equivalence is claimed at 5 % per side for each
-contrast on its own; it is a statement about that contrast and is not corrected for the others.
+points of a curve must, and so that contrasts may join later, on blocks of their own. Equivalence
+is claimed at 5 % per side for each contrast on its own; it is a statement about that contrast and
+is not corrected for the others.
 
 An extension adds half as many blocks again and tests once, at its end, the contrasts that are
 still undecided, out of what the rule kept back; the union bound holds whatever led to it.

@@ -148,7 +148,9 @@ def _points(section: AxisSection, parameter: Parameter) -> tuple[list[Any], list
     if section.points is None:
         return first, [], is_log
     if steps * SPLIT > POINTS_MOST:
-        message = f"steps = {steps}: a refined axis has at most {POINTS_MOST // SPLIT} to begin with"
+        message = (
+            f"steps = {steps}: a refined axis has at most {POINTS_MOST // SPLIT} to begin with"
+        )
         raise AxisError(message, "steps", "write fewer")
     grid = _between(ends, SPLIT * (steps - 1) + 1, is_log, parameter)
     begun = {_value(parameter, point) for point in first}

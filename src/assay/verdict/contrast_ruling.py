@@ -9,7 +9,7 @@ from it. `withholding.py` has what else "no difference" and "helps" depend on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay.plan import CONTROLS, Plan
 from assay.reasons import Code, Reason, worded

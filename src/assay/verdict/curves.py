@@ -38,7 +38,7 @@ from assay.verdict.rows import (
 )
 
 LEVEL = 0.05
-"""Two-sided, of all arms and points of a curve together: what arms measured, apart from verdicts."""
+"""Two-sided, of what all arms measured at all points of a curve together; no verdict has it."""
 
 SIGNS = {Word.HELPS: 1, Word.HURTS: -1}
 
@@ -209,9 +209,7 @@ def _level(plan: Plan, arm: str, seen: Sequence[Observation], family: int) -> Cu
     )
 
 
-def mean_of(
-    logs: Sequence[float], level: float
-) -> tuple[float | None, float | None, float | None]:
+def mean_of(logs: Sequence[float], level: float) -> tuple[float | None, float | None, float | None]:
     """The geometric mean with Student's interval of two-sided `level`; None where too few."""
     if not logs:
         return None, None, None

@@ -1,8 +1,8 @@
 """The points of an axis while a study runs: when each began, and how they share alpha.
 
 A point is a case. Those that the study opens with begin at its first block; one that a refinement
-added begins with its first run, and from there on has a clock of its own: its looks are those of the
-study, counted in its own blocks. Without an axis every case begins at the first block.
+added begins with its first run, and from there on has a clock of its own: its looks are those of
+the study, counted in its own blocks. Without an axis every case begins at the first block.
 """
 
 from __future__ import annotations

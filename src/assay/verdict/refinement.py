@@ -1,14 +1,14 @@
 """Refining a curve: where points are added to an axis, and when.
 
-A study opens with a few points. Once every verdict there is final, each curve that crosses zero gets
-the point that halves what is not known of its crossing (`stats/crossing.py`), and goes on until that
-point has its verdict; and so on, until the crossing cannot be narrowed on the grid that the plan
-wrote down, the points that may be added are used up, or the time is.
+A study opens with a few points. Once every verdict there is final, each curve that crosses zero
+gets the point that halves what is not known of its crossing (`stats/crossing.py`), and goes on
+until that point has its verdict; and so on, until the crossing cannot be narrowed on the grid that
+the plan wrote down, or the points that may be added, or the time, are used up.
 
 Which point is added follows from verdicts that are final, and it is measured on blocks that come
 after them. So its own comparisons are as if it had been planned alone; its share of alpha was kept
-for it from the beginning (`points.share`), whether it is used or not. Looks and time alone say when.
-The same blocks give the same points: nothing is kept beside them.
+for it from the beginning (`points.share`), whether it is used or not. The same blocks give the same
+points: nothing is kept beside them.
 """
 
 from __future__ import annotations

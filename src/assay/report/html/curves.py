@@ -185,7 +185,9 @@ def _arms(plan: Plan, curve: CurveRow, label: str, divisor: float) -> CurvePictu
 def _mark(
     primary: str, curve: CurveRow, value: float, text: str, level: CurveLevelRow, divisor: float
 ) -> ArmMark:
-    y, low, high = (None if v is None else v / divisor for v in (level.value, level.low, level.high))
+    y, low, high = (
+        None if v is None else v / divisor for v in (level.value, level.low, level.high)
+    )
     title = f"{level.arm}: {measured_text(primary, level)} at {curve.axis} = {text}"
     return ArmMark(value, y, low, high, level.saturated, title)
 
