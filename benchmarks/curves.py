@@ -3,8 +3,8 @@
 Studies of two arms over an axis are simulated run by run and ruled by Assay's own `adjudicate`:
 they stop, leave points and add points as real ones do. "equal" has no effect anywhere, so every
 word is false; "crossing" changes its sign once, "bend" once and flattens, "bump" helps in the
-middle only. Each with seven points, and with five of which the crossing's neighbourhood is refined. Runs
-are normal, or wild: one in twenty is slower by up to 30 %, in either arm.
+middle only. Each with seven points, and with five of which the crossing's neighbourhood is refined.
+Runs are normal, or wild: one in twenty is slower by up to 30 %, in either arm.
 
 Next to Assay stands what is common, on the same runs: an interval of 95 % at each point by itself
 (Student's), and the middle 95 % of crossings that a bootstrap over blocks finds by interpolation.
