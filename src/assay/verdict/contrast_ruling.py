@@ -172,9 +172,20 @@ def _sized(task: Task, values: dict[Key, Values]) -> tuple[Sizing, Schedule] | N
         most, budget_s = int(REFINED * most), REFINED * budget_s
     rest = max(0.0, budget_s - task.sizing_blocks * task.block_s)
     cap = task.sizing_blocks + int(rest / task.block_s) if task.block_s else most
-    there = begun(plan, task.blocks)
-    first = {key: found for key, found in values.items() if there[key[0]] == 0}
+    first = {key: found for key, found in values.items() if _sizes(task, key)}
     return plan_looks(_named(first), task.rule, min(cap, most), len(task.blocks), task.share)
+
+
+def _sizes(task: Task, key: Key) -> bool:
+    """Whether a comparison has a say in the study's size: not at a point that was added, or that was
+    saturated while the study was sized."""
+    if task.plan.axis is None:
+        return True
+    first = task.blocks[: task.sizing_blocks]
+    added = begun(task.plan, task.blocks)[key[0]] > 0
+    return not added and not validity.spoiled(
+        task.plan, first, task.cases(key), task.contrast(key), task.plan.primary
+    )
 
 
 def _named(values: dict[Key, Values], start: int = 0) -> dict[str, Values]:
