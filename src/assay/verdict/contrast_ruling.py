@@ -172,19 +172,17 @@ def _sized(task: Task, values: dict[Key, Values]) -> tuple[Sizing, Schedule] | N
         most, budget_s = int(REFINED * most), REFINED * budget_s
     rest = max(0.0, budget_s - task.sizing_blocks * task.block_s)
     cap = task.sizing_blocks + int(rest / task.block_s) if task.block_s else most
-    first = {key: found for key, found in values.items() if _sizes(task, key)}
+    there = begun(plan, task.blocks)
+    first = {key: v for key, v in values.items() if not there[key[0]] and _sizes(task, key)}
     return plan_looks(_named(first), task.rule, min(cap, most), len(task.blocks), task.share)
 
 
 def _sizes(task: Task, key: Key) -> bool:
-    """Whether a comparison has a say in the study's size: not at a point that was added, or that was
-    saturated while the study was sized."""
-    if task.plan.axis is None:
-        return True
-    first = task.blocks[: task.sizing_blocks]
-    added = begun(task.plan, task.blocks)[key[0]] > 0
-    return not added and not validity.spoiled(
-        task.plan, first, task.cases(key), task.contrast(key), task.plan.primary
+    """Whether a comparison has a say in the study's size: not at a point of an axis that was
+    saturated by then."""
+    plan, first = task.plan, task.blocks[: task.sizing_blocks]
+    return plan.axis is None or not validity.spoiled(
+        plan, first, task.cases(key), task.contrast(key), plan.primary
     )
 
 
