@@ -15,6 +15,7 @@ from assay.record import Bundle
 from assay.report import verdict_lines
 from assay.report.html.view import view
 from assay.report.words.answer import answer
+from cli_kit import assay
 
 
 def text(bundle: Bundle) -> str:
@@ -137,3 +138,18 @@ def test_curves_are_among_the_charts_that_are_files(samples: Made) -> None:
     assert "curves" in names
     assert "scaling" in names
     assert "forest" not in names
+
+
+@pytest.mark.parametrize("name", ["curves", "refined", "rates"])
+def test_every_command_reads_a_bundle_along_an_axis(samples: Made, name: str) -> None:
+    """Shown, explained, verified and exported; nothing on stderr but the story."""
+    folder = samples.bundle(name).folder
+    shown = assay("show", folder)
+    assert shown.returncode == 0, shown.stderr
+    assert "over threads" in shown.stdout
+    explained = assay("explain", folder)
+    assert explained.returncode == 0, explained.stderr
+    verified = assay("verify", folder)
+    assert verified.returncode == 0, verified.stderr
+    table = assay("export", folder, "--table", "curves")
+    assert table.stdout.startswith("case,axis,value,text,added,kind,of,given,against,word")
