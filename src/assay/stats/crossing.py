@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,14 +92,13 @@ def halving(
     known and its neighbour inside. Of all such gaps the widest that has a candidate is halved.
     None where there is no crossing, or no candidate in a gap.
     """
-    scale = math.log if logarithmic else float
+    scale: Callable[[float], float] = math.log if logarithmic else float
     best: tuple[float, float] | None = None
     for crossing in crossings(points, logarithmic):
         inside = sorted(p.at for p in points if crossing.low <= p.at <= crossing.high)
-        for left, right in {(inside[0], inside[1]), (inside[-2], inside[-1])}:
-            within = [c for c in candidates if left < c < right]
+        for left, right in ((inside[0], inside[1]), (inside[-2], inside[-1])):
             middle, width = (scale(left) + scale(right)) / 2, scale(right) - scale(left)
+            within = [(abs(scale(c) - middle), c) for c in candidates if left < c < right]
             if within:
-                nearest = min(within, key=lambda c, m=middle: (abs(scale(c) - m), c))  # type: ignore[misc]
-                best = max(best or (-1.0, 0.0), (width, -nearest))
+                best = max(best or (-1.0, 0.0), (width, -min(within)[1]))
     return None if best is None else -best[1]

@@ -11,7 +11,7 @@ are measured first, and a grid between them holds those that a refinement may ad
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -192,9 +192,10 @@ def _value(parameter: Parameter, written: Any, key: str = "points") -> float:
         raise AxisError(str(error), key, f"{parameter.name}: {parameter.text}") from None
     if isinstance(found, int | float) and not isinstance(found, bool):
         return float(found)
-    for unit in (float, parse_size, parse_duration):
+    readers: tuple[Callable[[Any], float], ...] = (float, parse_size, parse_duration)
+    for read in readers:
         try:
-            return float(unit(found))
+            return float(read(found))
         except (TypeError, ValueError):
             continue
     message = f"{written!r} is no number, and points have an order"
