@@ -31,7 +31,7 @@ def text_of(axis: str = FIXED, study: str = ONE, budget: str = "300s") -> str:
     return text.replace('budget = "60s"', f'budget = "{budget}"')
 
 
-def over_threads(crossing: float, slope: float = 0.05):
+def over_threads(crossing: float, slope: float = 0.1):
     """The lock-free cache is slower below so many threads, and faster beyond."""
 
     def effect(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
@@ -343,9 +343,11 @@ def test_no_crossing_is_claimed_where_nothing_is_valid(
     tmp_path: Path, read_study, fake: FakeTarget
 ) -> None:
     """A witness that does not hold at a point takes it out of the curve."""
-    fake.effect = over_threads(7)
-    fake.lies = {"data_cache": "one-lock"}
-    contrast = only(curve_of(ran(tmp_path, read_study, fake)))
+    fake.lies = {"padding": 64, "lock_stride_bytes": 64}
+    cache = 'name = "cache"\nchange = "engine.data_cache"'
+    padding = 'name = "padding"\nchange = "engine.padding"\noff = 64\non = 128'
+    text = text_of(study=ONE.replace(cache, padding))
+    contrast = only(curve_of(ran(tmp_path, read_study, fake, text)))
     assert set(words(contrast)) == {"invalid"}
     assert not contrast.crossings
     assert {e.estimate for e in contrast.effects} == {None}

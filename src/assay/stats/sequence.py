@@ -348,7 +348,7 @@ def _undecided(
     interval = sample.interval(level)
     final = look.last or hopeless
     if math.isinf(interval[0]):
-        least = 1 - math.floor(math.log2(level))
+        least = least_count(level)
         reason = Reason.of(Code.TOO_FEW_BLOCKS, used=sample.count, least=least, **look.place())
     else:
         futile = {"planned": look.planned} if hopeless else {}
@@ -376,6 +376,11 @@ def _judgement(
         name, word, estimate, low, high, sample.count, look.position, final, alpha, reasons,
         until=look.blocks, nominal=look.level(alpha),
     )  # fmt: skip
+
+
+def least_count(level: float) -> int:
+    """The fewest values of which an exact test can reject at a two-sided nominal level."""
+    return 1 - math.floor(math.log2(level))
 
 
 def as_fractions(interval: Interval) -> tuple[float | None, float | None]:

@@ -132,6 +132,10 @@ def _points(section: AxisSection, parameter: Parameter) -> tuple[list[Any], list
     they are spaced by their logarithm."""
     if section.points is not None and section.points != AUTO:
         return _listed(section, parameter)
+    if section.points is None and section.steps is None:
+        message = "an axis needs its points"
+        advice = 'write points = [1, 2, 4, 8], or from, to and steps = 5, or points = "auto"'
+        raise AxisError(message, "name", advice)
     ends = [_end(section, key, parameter) for key in ("from", "to")]
     if not ends[0] < ends[1]:
         raise AxisError("an axis goes up: from is below to", "from", "exchange the two")
@@ -139,10 +143,6 @@ def _points(section: AxisSection, parameter: Parameter) -> tuple[list[Any], list
     if section.spacing == "log" and not is_log:
         message = "a logarithmic axis begins above zero"
         raise AxisError(message, "from", 'begin higher, or write spacing = "linear"')
-    if section.points is None and section.steps is None:
-        message = "an axis needs its points"
-        advice = 'write points = [1, 2, 4, 8], or from, to and steps = 5, or points = "auto"'
-        raise AxisError(message, "name", advice)
     steps = section.steps or OPENING
     first = _between(ends, steps, is_log, parameter)
     if section.points is None:

@@ -19,7 +19,8 @@ from assay.stats.rule import Rule, Word
 from assay.stats.sample_size import Sizing, plan_looks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
-from assay.stats.sequence import Judgement, judge, judge_once
+from assay.stats.sequence import Judgement, judge, judge_once, least_count
+from assay.stats.signed_rank import critical_count
 from assay.stats.total_work import TotalWork, typical_only
 from assay.verdict import validity
 from assay.verdict.curves import AtPoint, curve_rows, fitted_curves
@@ -210,6 +211,8 @@ def _judge_from(
     def withhold(name: str, blocks: int, level: float) -> Reason | None:
         if not task.checks_more:
             return None
+        if few := _no_band(task, named[name], blocks, level):
+            return few
         key, used = keys[name], task.blocks[: start + blocks]
         return withheld(task.plan, used, task.cases(key), task.contrast(key), level)
 
@@ -221,6 +224,14 @@ def _judge_from(
     else:
         return {key: _pending(task, key, len(values[key]), False) for key in values}
     return {key: _counted_from(judged[name], start) for name, key in keys.items()}
+
+
+def _no_band(task: Task, values: Values, blocks: int, level: float) -> Reason | None:
+    """Why a point of an axis goes on although it shows no difference: its band has no ends yet."""
+    used = sum(block < blocks for block, _ in values)
+    if task.share is None or critical_count(used, level):
+        return None
+    return Reason.of(Code.TOO_FEW_BLOCKS, used=used, least=least_count(level))
 
 
 def _counted_from(judgement: Judgement, start: int) -> Judgement:

@@ -81,15 +81,15 @@ OVERHEAD_SHARE = 0.1
 def _overhead(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
     """Measuring that takes a part of what is measured: of each case the arm with the largest."""
     found = []
-    for case in cases_begun(plan, blocks):
-        arms = [(arm.name, _median_overhead(blocks, case, arm.name)) for arm in plan.arms]
+    for case in plan.cases:
+        arms = [(arm.name, _median_overhead(blocks, case.name, arm.name)) for arm in plan.arms]
         shares = [(seen.share, name, seen) for name, seen in arms if seen is not None]
         if not shares:
             continue
         share, name, seen = max(shares, key=lambda it: it[0])
         if share <= OVERHEAD_SHARE * plan.smallest:
             continue
-        fields = {"case": case} if len(plan.cases) > 1 else {}
+        fields = {"case": case.name} if len(plan.cases) > 1 else {}
         fields |= {"arm": name}
         found.append(
             Reason.of(
