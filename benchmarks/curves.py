@@ -265,7 +265,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--studies", type=int, default=400)
     parser.add_argument("--quick", action="store_true", help="few studies: it runs")
     asked = parser.parse_args(words)
-    studies, budget = (2, "90s") if asked.quick else (asked.studies, "300s")
+    studies, budget = (2, "200s") if asked.quick else (asked.studies, "300s")
     settings = [(truth, points, False) for truth in TRUTHS for points in POINTS]
     settings += [("equal", "fixed", True), ("crossing", "refined", True)]
     rows = [row for setting in settings for row in rows_of(*setting, studies, budget)]

@@ -8,11 +8,11 @@ import random
 
 import pytest
 
-from assay.stats.crossing import Crossing, CurvePoint, crossings, halving
+from assay.stats.crossing import AxisEffect, Crossing, crossings, halving
 
 
-def points(*effects: tuple[float, int, float]) -> list[CurvePoint]:
-    return [CurvePoint(at, sign, estimate) for at, sign, estimate in effects]
+def points(*effects: tuple[float, int, float]) -> list[AxisEffect]:
+    return [AxisEffect(at, sign, estimate) for at, sign, estimate in effects]
 
 
 def test_a_change_of_sign_is_between_the_nearest_known_points() -> None:
@@ -47,7 +47,7 @@ def test_estimates_that_are_not_monotone_are_made_so() -> None:
     assert found[0].at == pytest.approx(2.5)
 
 
-def slow_crossings(given: list[CurvePoint]) -> list[tuple[float, float, bool]]:
+def slow_crossings(given: list[AxisEffect]) -> list[tuple[float, float, bool]]:
     """The obvious way: every pair of known points with opposite signs and no known one between."""
     found = []
     for one, other in itertools.combinations(sorted(given, key=lambda p: p.at), 2):
@@ -57,7 +57,7 @@ def slow_crossings(given: list[CurvePoint]) -> list[tuple[float, float, bool]]:
     return found
 
 
-def slow_zero(given: list[CurvePoint], found: Crossing) -> tuple[float, float]:
+def slow_zero(given: list[AxisEffect], found: Crossing) -> tuple[float, float]:
     """The places between which a monotone fit by brute force crosses zero: blocks of neighbours
     that stand the wrong way round are averaged until none does."""
     inside = [p for p in sorted(given, key=lambda p: p.at) if found.low <= p.at <= found.high]
@@ -87,7 +87,7 @@ def test_a_slow_obvious_search_finds_the_same(seed: int) -> None:
         sign = draw.choice((-1, 0, 1))
         size = draw.uniform(0.01, 0.2)
         estimate = sign * size if sign else draw.uniform(-0.1, 0.1)
-        given.append(CurvePoint(at, sign, estimate, draw.choice((8, 10, 12))))
+        given.append(AxisEffect(at, sign, estimate, draw.choice((8, 10, 12))))
     found = crossings(given, draw.random() < 0.5)
     assert [(c.low, c.high, c.rising) for c in found] == slow_crossings(given)
     for one in found:
@@ -122,7 +122,7 @@ class TestHalving:
         steps = 0
         while True:
             given = [
-                CurvePoint(x, 1 if x > truth else -1, math.log(x / truth)) for x in sorted(measured)
+                AxisEffect(x, 1 if x > truth else -1, math.log(x / truth)) for x in sorted(measured)
             ]
             (found,) = crossings(given, True)
             assert found.low <= truth <= found.high

@@ -316,10 +316,10 @@ def _curve_effects(section: CurveSection, group: Any, axes: Axes) -> None:
     for p, low, high in zip(known, lows, highs, strict=True):
         axes.vlines(p.value, low, high, color=COLOURS[p.word], linewidth=1.8)
     for p in group.effects:
-        filled = p.word not in ("undecided", "invalid")
-        face = COLOURS[p.word] if filled or MARKS[p.word] == "x" else "white"
-        axes.scatter([p.value], [foot if p.estimate is None else at(p.estimate)], zorder=3, s=40,
-                     marker=MARKS[p.word], facecolors=face, edgecolors=COLOURS[p.word])  # fmt: skip
+        colour, height = COLOURS[p.word], foot if p.estimate is None else at(p.estimate)
+        face = "white" if p.word == "undecided" else colour
+        axes.plot([p.value], [height], marker=MARKS[p.word], color=colour, markersize=6.5,
+                  markerfacecolor=face, zorder=3)  # fmt: skip
     axes.set_ylim(foot, top)
     back = math.expm1 if group.logarithmic else float
     axes.yaxis.set_major_formatter(_percent(back))

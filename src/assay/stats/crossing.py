@@ -27,7 +27,7 @@ from scipy.optimize import isotonic_regression
 
 
 @dataclass(frozen=True)
-class CurvePoint:
+class AxisEffect:
     """The effect at one place of the axis.
 
     `sign`: +1 or -1 where the band excludes zero, else 0. `estimate`: in log units, up is better.
@@ -51,7 +51,7 @@ class Crossing:
     rising: bool
 
 
-def crossings(points: Sequence[CurvePoint], logarithmic: bool) -> list[Crossing]:
+def crossings(points: Sequence[AxisEffect], logarithmic: bool) -> list[Crossing]:
     """Every change of sign that the band shows, from low to high.
 
     `points`: in any order, each place once. `logarithmic`: the axis is, between points too; all
@@ -69,7 +69,7 @@ def crossings(points: Sequence[CurvePoint], logarithmic: bool) -> list[Crossing]
     return found
 
 
-def _zero(points: Sequence[CurvePoint], rising: bool, logarithmic: bool) -> float:
+def _zero(points: Sequence[AxisEffect], rising: bool, logarithmic: bool) -> float:
     """Where the monotone curve through the points is zero; they begin and end on either side."""
     places = np.array([math.log(p.at) if logarithmic else p.at for p in points])
     effects = np.array([p.estimate for p in points]) * (1 if rising else -1)
@@ -84,7 +84,7 @@ def _zero(points: Sequence[CurvePoint], rising: bool, logarithmic: bool) -> floa
 
 
 def halving(
-    points: Sequence[CurvePoint], candidates: Sequence[float], logarithmic: bool
+    points: Sequence[AxisEffect], candidates: Sequence[float], logarithmic: bool
 ) -> float | None:
     """Which candidate to measure next, so that the interval of a crossing becomes shorter.
 

@@ -18,7 +18,7 @@ from assay.plan import CONTROLS, Plan, PlannedAxis, PlannedAxisPoint
 from assay.reasons import Code, Reason, worded
 from assay.stats.constants import Constants
 from assay.stats.contrast import Contrast
-from assay.stats.crossing import CurvePoint, crossings
+from assay.stats.crossing import AxisEffect, crossings
 from assay.stats.rule import Word
 from assay.stats.sequence import Judgement, as_fractions
 from assay.stats.signed_rank import UNBOUNDED, Interval, SignedRank
@@ -108,7 +108,7 @@ def _contrast(
 ) -> CurveContrastRow:
     at = [(point, found[point.case, contrast.name]) for point in points]
     known = [
-        CurvePoint(p.value, SIGNS.get(one.word, 0), SignedRank(one.used).estimate, len(one.used))
+        AxisEffect(p.value, SIGNS.get(one.word, 0), SignedRank(one.used).estimate, len(one.used))
         for p, one in at
         if one.word is not Word.INVALID and one.used
     ]
@@ -147,7 +147,7 @@ def _reasons(
     axis: PlannedAxis,
     contrast: Contrast,
     at: Sequence[tuple[PlannedAxisPoint, AtPoint]],
-    known: Sequence[CurvePoint],
+    known: Sequence[AxisEffect],
 ) -> Iterator[Reason]:
     """What a curve comes to: its crossings, or that there is none, and the words at its points."""
     texts = {point.value: point.text for point, _ in at}

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.plan import Plan
-from assay.stats.crossing import CurvePoint, halving
+from assay.stats.crossing import AxisEffect, halving
 from assay.stats.rule import Word
 from assay.verdict.observations import Block
 from assay.verdict.points import begun
@@ -67,10 +67,10 @@ def _asked(curve: CurveRow, left: Sequence[float]) -> Iterator[float]:
             yield value
 
 
-def _points(contrast: CurveContrastRow) -> list[CurvePoint]:
+def _points(contrast: CurveContrastRow) -> list[AxisEffect]:
     signs = {str(Word.HELPS): 1, str(Word.HURTS): -1}
     return [
-        CurvePoint(e.value, signs.get(e.word, 0), math.log1p(e.estimate), e.blocks)
+        AxisEffect(e.value, signs.get(e.word, 0), math.log1p(e.estimate), e.blocks)
         for e in contrast.effects
         if e.estimate is not None
     ]

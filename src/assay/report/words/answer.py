@@ -272,7 +272,7 @@ def _scales(plan: Plan, verdicts: Verdicts) -> list[str]:
         return ["There is no answer yet: not all blocks are done."]
     said = []
     for case in dict.fromkeys(c.case for c in verdicts.scaling):
-        where = f" in case {case}" if len(plan.cases) > 1 else ""
+        where = f" in case {case}" if case and len(plan.cases) > 1 else ""
         curves = [c for c in verdicts.scaling if c.case == case]
         refused = {c.refused for c in curves}
         if len(refused) == 1 and curves[0].refused:

@@ -44,9 +44,8 @@
       const bound = known.filter((p) => p.low !== null && p.high !== null);
       const look = armColour(arm.index);
       return [
-        Plot.areaY(bound, {
-          x: (p) => at(p.value), y1: (p) => Math.max(p.low, foot), y2: (p) => Math.min(p.high, top),
-          fill: look, fillOpacity: 0.14,
+        band(bound, at, (p) => Math.max(p.low, foot), (p) => Math.min(p.high, top), {
+          fill: look, fillOpacity: 0.14, ariaDescription: `band, ${arm.arm}`,
         }),
         Plot.line(known, {
           x: (p) => at(p.value), y: "y", stroke: look, strokeWidth: 1.8,
@@ -67,6 +66,13 @@
       y: { domain: group.domain, label: null, grid: true, ticks: 6, type: group.logarithmic ? "log" : "linear" },
       marks: [...marks, names(group, at)],
     });
+  }
+
+  /* The area between the lower and the upper ends of points. */
+  function band(points, at, low, high, look) {
+    const there = points.map((p) => ({ x: at(p.value), y: low(p) }));
+    const back = points.map((p) => ({ x: at(p.value), y: high(p) })).reverse();
+    return Plot.line([...there, ...back], { x: "x", y: "y", stroke: "none", ...look });
   }
 
   /* Each arm by its name, where its line ends. */
@@ -98,9 +104,8 @@
         }),
         ...crossings(group.crossings, at),
         Plot.ruleY([0], { stroke: INK, strokeWidth: 1 }),
-        Plot.areaY(known, {
-          x: (p) => at(p.value), y1: low, y2: high, fill: "var(--dot)", fillOpacity: 0.16,
-          ariaDescription: "band",
+        band(known, at, low, high, {
+          fill: "var(--dot)", fillOpacity: 0.16, ariaDescription: "band",
         }),
         Plot.ruleX(known, {
           x: (p) => at(p.value), y1: low, y2: high, stroke: (p) => colour(p.word), strokeWidth: 2,
