@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from outcome import Row, write_json
+from outcome import Row, write_bounded
 from scipy.stats import binomtest
 
 from assay.plan import Plan
@@ -173,13 +173,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true", help="run all planned blocks")
     asked = parser.parse_args(words)
     rows = [r for name in EFFECTS for r in rows_of(name, asked.studies, asked.seed, asked.full)]
-    if asked.json:
-        write_json("kinds", rows)
-    else:
-        for row in rows:
-            theirs = "" if row.theirs is None else f"   {row.rival} {row.theirs:.3f}"
-            bound = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
-            print(f"{row.metric:36} {row.ours:8.3f}{bound}{theirs}   {row.goal}")
+    write_bounded("kinds", rows, asked.json)
     return 0 if all(row.met for row in rows) else 1
 
 

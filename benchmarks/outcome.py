@@ -41,3 +41,15 @@ def write_shares(name: str, rows: Sequence[Row], as_json: bool) -> None:
         return
     for row in rows:
         print(f"{row.metric:20s} {row.ours:5.0f} %   {row.rival}")
+
+
+def write_bounded(name: str, rows: Sequence[Row], as_json: bool) -> None:
+    """Print rows with their intervals, rivals and goals: a line each, or one object."""
+    if as_json:
+        write_json(name, rows)
+        return
+    width = max((len(row.metric) for row in rows), default=0)
+    for row in rows:
+        theirs = "" if row.theirs is None else f"   {row.rival} {row.theirs:.3f}"
+        bound = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
+        print(f"{row.metric:{width}} {row.ours:8.3f}{bound}{theirs}   {row.goal}")

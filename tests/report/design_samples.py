@@ -3,8 +3,10 @@ rare slow runs, and a harness whose own control differs."""
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,33 @@ def scaling(levels: str, *factors: str, compare: str = "") -> str:
     )
 
 
+def crossing(settings: Mapping[str, Any], env: Mapping[str, Any]) -> float:
+    """All get faster with threads; the cache hurts below 6 of them and helps beyond."""
+    n = settings["threads"]
+    gain = 0.15 * math.log2(n / 6) if settings["data_cache"] == "optimistic" else 0.0
+    return n / (1 + 0.05 * (n - 1)) * math.exp(gain)
+
+
+def at_rates(number: int, measured: Measured) -> Measured:
+    """A run that was asked for its throughput, and got at most 9 million a second."""
+    asked = measured.metrics["throughput"]
+    reached = min(asked, 9e6)
+    latency = 1e5 / max(0.02, 1.02 - asked / 9e6) * (1 + 0.01 * random.Random(number).random())
+    metrics = {**measured.metrics, "throughput": reached, "latency_p50": latency}
+    rates = {"asked_per_s": asked, "achieved_per_s": reached}
+    health = measured.health.model_copy(update=rates)
+    return replace(measured, metrics=metrics, health=health)
+
+
+def along(axis: str, *factors: str, primary: str = "throughput") -> str:
+    """A study along an axis over threads."""
+    text = designed("one-at-a-time", *factors, budget="15min")
+    text = text.replace("[design]", f'[[axis]]\nname = "threads"\n{axis}\n\n[design]')
+    also = '"throughput"' if primary != "throughput" else '"latency_p99"'
+    text = text.replace('"latency_p99", "cpu_per_operation", "contention.data_cache"', also)
+    return text.replace('primary = "throughput"', f'primary = "{primary}"')
+
+
 THREE = (HINT, CACHE, PADDING)
 FIVE = (*THREE, LOCK, SPIN)
 COMPARE = '\ncompare = "cache"'
@@ -150,6 +179,17 @@ DESIGNS: dict[str, Callable[[Path], Bundle]] = {
     "slow-runs": lambda f: made(
         f, designed("one-at-a-time", *THREE, budget="80s"),
         FakeTarget(effect=Rarely(), noise=0.02), full=True,
+    ),
+    "curves": lambda f: made(
+        f, along("points = [1, 2, 4, 8, 16, 32]\nusl = true", CACHE),
+        FakeTarget(effect=crossing), facts=MANY_CPUS,
+    ),
+    "refined": lambda f: made(
+        f, along('points = "auto"\nfrom = 1\nto = 256', CACHE), FakeTarget(effect=crossing)
+    ),
+    "rates": lambda f: made(
+        f, along("points = [1, 2, 4, 8, 12]", CACHE, primary="latency_p50"),
+        FakeTarget(effect=lambda s, e: s["threads"], script=at_rates),
     ),
     "told-apart": lambda f: made(f, designed("factorial", *THREE), FLIPS(), watcher=Tells),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from design_samples import COMPARE, DESIGNS, designed, scaling
+from design_samples import COMPARE, DESIGNS, along, designed, scaling
 from sample_kit import CACHE, HEAD, HINT, PADDING, TAIL, effect, made
 
 from assay.record import Bundle
@@ -101,6 +101,7 @@ SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     **DESIGNS,
     "evil-screen": lambda f: made(f, evil(designed("screen", HINT, CACHE, PADDING))),
     "evil-scaling": lambda f: made(f, evil(scaling("1, 2, 4, 6, 8, 12", CACHE, compare=COMPARE))),
+    "evil-curves": lambda f: made(f, evil(along("points = [1, 2, 4]", CACHE))),
     "evil-kinds": lambda f: made(f, evil(PLAIN), TARGET(script=with_kinds(EVIL_KINDS))),
     "evil": lambda f: made(f, evil(PLAIN), TARGET(stand_in=f"stand-in {EVIL}")),
 }

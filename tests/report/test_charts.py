@@ -10,8 +10,13 @@ import pytest
 from assay.export import chart_names, draw, markdown_of
 from assay.report.html.view import view
 
+DRAWN = (
+    *("evil-kinds", "cases", "scaling", "screen", "factorial", "empty"),
+    *("curves", "refined", "rates", "evil-curves"),
+)
 
-@pytest.mark.parametrize("name", ["evil-kinds", "cases", "scaling", "screen", "factorial", "empty"])
+
+@pytest.mark.parametrize("name", DRAWN)
 def test_charts_of_every_design_are_drawn(samples, tmp_path: Path, name: str) -> None:
     """What users write is text in them."""
     pytest.importorskip("matplotlib")

@@ -366,3 +366,25 @@ def test_helps_is_never_withheld():
     """The hook is asked about "no difference" alone."""
     found = judge({"a": noisy(0.10, 0.01, 8, 1)}, RULE, 30, 8, withhold=lambda *_: 1 / 0)["a"]
     assert found.word == "helps"
+
+
+def test_parts_of_alpha_are_not_given_on():
+    """Along an axis: every point has its own to the end, whatever the others showed."""
+    clear = [(b, 0.2 + 0.001 * b) for b in range(20)]
+    faint = [(b, 0.01 * (1 if b % 5 else -1) * (1 + 0.1 * b)) for b in range(20)]
+    alone = judge({"faint": faint}, RULE, 20, 20, share=4)["faint"]
+    beside = judge({"faint": faint, "clear": clear}, RULE, 20, 20, share=4)
+    assert beside["faint"] == alone
+    assert beside["clear"].word is Word.HELPS
+    assert {j.level for j in beside.values() if j.word is not Word.NO_DIFFERENCE} <= {
+        RULE.alpha_main / 4
+    }
+
+
+def test_a_share_is_that_of_a_family_of_so_many():
+    """Bonferroni: the same levels as the first rejection in a family of that size."""
+    values = [(b, 0.03 + 0.001 * (-1) ** b * b) for b in range(12)]
+    shared = judge({"a": values}, RULE, 12, 12, share=8)["a"]
+    family = [f"other {k}" for k in range(7)]
+    holm = judge({"a": values}, RULE, 12, 12, family=["a", *family])["a"]
+    assert (shared.word, shared.low, shared.high) == (holm.word, holm.low, holm.high)

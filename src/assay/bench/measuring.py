@@ -318,7 +318,7 @@ class _Comparison:
         block_s = float(np.mean(tried.took_s))
         rule = Rule(PILOTED_EFFECT, self.study.margin, self.study.alpha)
         blocks = blocks_for_smallest(spread, rule, max(1, len(arms(self.study)) - 1))
-        whole = block_s * len(arms(self.study)) / len(self.arms) * len(self.study.cases)
+        whole = block_s * len(arms(self.study)) / len(self.arms) * len(self.study.opening)
         return MeasuredNoise(
             pair_noise=round(float(np.expm1(spread)), 6),
             block_s=round(block_s, 3),

@@ -128,7 +128,7 @@ def pilot_alone(
 
 def require_affordable(study: Study, found: PlannedPilot) -> None:
     """InputError if the budget cannot pay for the times that a pilot chose."""
-    runs = least_runs(study, arms(study)) * len(study.cases)
+    runs = least_runs(study, arms(study)) * len(study.opening)
     one = found.overhead_s + study.warmup_s + study.window_s
     rest = study.budget_s - found.took_s
     if runs * one > rest:
@@ -181,7 +181,7 @@ class _Pilot:
         self.folder, self.seed, self.watcher = folder, seed, watcher
         self.journal = CommandJournal(folder / "journal.jsonl", undo_commands(study))
         self.arms = {a.name: a for a in piloted_arms(study)}
-        self.cases = {c.name: c for c in study.cases}
+        self.cases = {c.name: c for c in study.opening}
         self.made = self.blocks = self.total = 0
         self.run_s = self.spent_s = self.told = 0.0
         self.busy = False

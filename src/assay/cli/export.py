@@ -27,7 +27,7 @@ def command(
         None, help="Folder of what is written; BUNDLE-export by default. Markdown goes to stdout."
     ),
 ) -> ExitCode | None:
-    """Export a bundle: tables of runs, intervals and verdicts, Markdown, or its charts.
+    """Export a bundle: tables of runs, intervals, verdicts and curves, Markdown, or its charts.
 
     Example: assay export bundles/quickstart-20260101-120000 --to svg --out charts
     """
@@ -64,13 +64,17 @@ def _written(bundle: Bundle, to: str, folder: Path) -> list[Path]:
         path = folder / "verdicts.md"
         path.write_text(markdown_of(bundle), encoding="utf-8")
         return [path]
-    paths = [folder / f"{name}.{to}" for name in TABLES]
-    for name, path in zip(TABLES, paths, strict=True):
+    tables = {name: table_of(bundle, name) for name in TABLES}
+    paths = []
+    for name, table in tables.items():
+        if not table:
+            continue  # no curves without an axis
+        paths.append(folder / f"{name}.{to}")
         if to == "parquet":
-            write_parquet(table_of(bundle, name), path)
+            write_parquet(table, paths[-1])
         else:
-            with path.open("w", encoding="utf-8", newline="") as file:
-                write_csv(table_of(bundle, name), file)
+            with paths[-1].open("w", encoding="utf-8", newline="") as file:
+                write_csv(table, file)
     return paths
 
 

@@ -16,6 +16,7 @@ from assay.core.errors import MissingError
 from assay.core.units import format_quantity
 from assay.record import Bundle
 from assay.report.html.best import BestSection
+from assay.report.html.curves import CurveSection
 from assay.report.html.kinds import KindSection
 from assay.report.html.rows import Forest
 from assay.report.html.scaling import ScalingSection
@@ -264,6 +265,66 @@ def _scaling(section: ScalingSection, group: Any) -> Figure:
     return figure
 
 
+def _curves(section: CurveSection, group: Any) -> Figure:
+    figure, (axes,) = _figure(group.heading, 4.0)
+    if section.logarithmic:
+        axes.set_xscale("log")
+    (_curve_arms if group.arms else _curve_effects)(section, group, axes)
+    ticks = group.ticks
+    axes.set_xticks([t.value for t in ticks], [_named(t.text, NAME) for t in ticks])
+    axes.xaxis.set_minor_formatter(lambda place, _: "")
+    axes.set_xlabel(_named(section.axis, NAME))
+    axes.set_ylabel(_named(group.label, NAME))
+    return figure
+
+
+def _curve_arms(section: CurveSection, group: Any, axes: Axes) -> None:
+    if group.logarithmic:
+        axes.set_yscale("log")
+    for arm in group.arms:
+        colour, mark = ARMS[arm.index % len(ARMS)], ARM_MARKS[arm.index % len(ARM_MARKS)]
+        known = [p for p in arm.points if p.y is not None]
+        bound = [p for p in known if p.low is not None and p.high is not None]
+        lows, highs = [p.low for p in bound], [p.high for p in bound]
+        axes.fill_between([p.value for p in bound], lows, highs, color=colour, alpha=0.14)
+        axes.plot([p.value for p in known], [p.y for p in known], color=colour, marker=mark,
+                  label=_named(arm.arm, NAME))  # fmt: skip
+        full = [p for p in arm.points if p.saturated]
+        axes.scatter([p.value for p in full],
+                     [group.domain[0] if p.y is None else p.y for p in full],
+                     marker="x", color=colour, zorder=3)  # fmt: skip
+    axes.set_ylim(*group.domain)
+    axes.legend(frameon=False)
+
+
+def _curve_effects(section: CurveSection, group: Any, axes: Axes) -> None:
+    at: Callable[[float], float] = math.log1p if group.logarithmic else float
+    foot, top = (at(max(end, -1 + LEAST_LOG)) for end in group.domain)
+    axes.axhspan(at(-section.margin), at(section.margin), color="#e8edf1", zorder=0)
+    axes.axhline(0, color=INK, linewidth=0.8)
+    for crossing in group.crossings:
+        axes.axvspan(crossing.low, crossing.high, color=COLOURS["undecided"], alpha=0.14)
+        axes.axvline(crossing.value, color=COLOURS["undecided"], linestyle="--", linewidth=1.2)
+        axes.annotate(crossing.text, (crossing.value, 1.0), color=COLOURS["undecided"], fontsize=9,
+                      ha="center", va="bottom", xycoords=("data", "axes fraction"))  # fmt: skip
+    known = [p for p in group.effects if p.estimate is not None]
+    places = [p.value for p in known]
+    lows = [foot if p.low is None else at(p.low) for p in known]
+    highs = [top if p.high is None else at(p.high) for p in known]
+    axes.fill_between(places, lows, highs, color=DOT, alpha=0.16, linewidth=0)
+    axes.plot(places, [at(p.estimate) for p in known], color=SOFT, linewidth=1.2)
+    for p, low, high in zip(known, lows, highs, strict=True):
+        axes.vlines(p.value, low, high, color=COLOURS[p.word], linewidth=1.8)
+    for p in group.effects:
+        colour, height = COLOURS[p.word], foot if p.estimate is None else at(p.estimate)
+        face = "white" if p.word == "undecided" else colour
+        axes.plot([p.value], [height], marker=MARKS[p.word], color=colour, markersize=6.5,
+                  markerfacecolor=face, zorder=3)  # fmt: skip
+    axes.set_ylim(foot, top)
+    back = math.expm1 if group.logarithmic else float
+    axes.yaxis.set_major_formatter(_percent(back))
+
+
 def _best(section: BestSection, group: Any) -> Figure:
     figure, (axes,) = _figure("gain against effort", 4.6)
     at: Callable[[float], float] = math.log1p if group.logarithmic else float
@@ -297,6 +358,7 @@ def _best(section: BestSection, group: Any) -> Figure:
 
 DRAWN: Mapping[str, Callable[[Any, Any], Figure]] = {
     "screen": _effects,
+    "curves": _curves,
     "scaling": _scaling,
     "best": _best,
     "forest": _effects,

@@ -21,6 +21,7 @@ class BundleFrames:
     runs: Any
     intervals: Any
     verdicts: Any
+    curves: Any
 
 
 def bundle_frames(bundle: Bundle, library: Library = "pandas") -> BundleFrames:

@@ -1,4 +1,5 @@
-"""Tidy tables of a bundle: a row a run, a row an interval of a run, a row a verdict.
+"""Tidy tables of a bundle: a row a run, a row an interval of a run, a row a verdict; along an axis
+a row a point of each comparison. Rows of runs and verdicts then have the point as `axis.NAME`.
 
 Columns are plain lists, so that CSV needs no library, and any library of frames takes them.
 Values are as the bundle has them: times in seconds, latencies in nanoseconds, effects as fractions
@@ -15,10 +16,11 @@ from typing import Any, TextIO
 from assay.core.errors import MissingError
 from assay.core.printable import markdown_cell
 from assay.core.units import format_percent, percent
+from assay.plan import Plan
 from assay.record import Bundle, RunRecord, checked_verdicts, statuses
 from assay.report.words.kinds import kind_interval
 from assay.report.words.wording import estimate, interval, label
-from assay.verdict.rows import Row, Verdicts
+from assay.verdict.rows import CurveContrastRow, CurvePointRow, Row, Verdicts
 
 Columned = dict[str, list[Any]]
 """By column its values, all of the same length; None where there is none."""
@@ -37,7 +39,17 @@ def _runs(bundle: Bundle) -> Columned:
     plan, runs = bundle.plan, bundle.runs()
     levels = {arm.name: arm.levels for arm in plan.arms}
     found = statuses(runs, checked_verdicts(bundle).blocks)
-    return _columns(_run(run, status, levels) for run, status in zip(runs, found, strict=True))
+    at = _points(plan)
+    return _columns(
+        {**_run(run, status, levels), **at.get(run.case, {})}
+        for run, status in zip(runs, found, strict=True)
+    )
+
+
+def _points(plan: Plan) -> dict[str, Line]:
+    """By case the column of its point; none without an axis."""
+    axis = plan.axis
+    return {p.case: {f"axis.{axis.name}": p.value} for p in axis.points} if axis else {}
 
 
 def _run(run: RunRecord, status: str, levels: Mapping[str, Mapping[str, str]]) -> Line:
@@ -81,7 +93,54 @@ def _intervals(bundle: Bundle) -> Columned:
 
 def _verdicts(bundle: Bundle) -> Columned:
     """A row a verdict, leads and kinds of request too."""
-    return _columns(line for row in checked_verdicts(bundle).verdicts for line in _verdict(row))
+    at = _points(bundle.plan)
+    return _columns(
+        {**line, **at.get(row.case, {})}
+        for row in checked_verdicts(bundle).verdicts
+        for line in _verdict(row)
+    )
+
+
+def _curves(bundle: Bundle) -> Columned:
+    """A row a point of each comparison of a curve: the band, what both arms measured there, and the
+    crossing that the point bounds, if any; no rows without an axis."""
+    return _columns(
+        {
+            "case": curve.case,
+            "axis": curve.axis,
+            **{"value": point.value, "text": point.text, "added": point.added},
+            **contrast.contrast.model_dump(),
+            **effect.model_dump(exclude={"value", "text"}),
+            **_level("", point, contrast.arm),
+            **_level("against_", point, contrast.contrast.against),
+            **_crossing(contrast, point.value),
+        }
+        for curve in checked_verdicts(bundle).curves
+        for contrast in curve.contrasts
+        for point, effect in zip(curve.points, contrast.effects, strict=True)
+    )
+
+
+def _level(prefix: str, point: CurvePointRow, arm: str) -> Line:
+    """What an arm measured at a point."""
+    names = {"value": "level", "low": "level_low", "high": "level_high"}
+    same = ("runs", "reached", "saturated")
+    found = next((level for level in point.levels if level.arm == arm), None)
+    said = {} if found is None else found.model_dump()
+    return {
+        **{f"{prefix}{to}": said.get(name) for name, to in names.items()},
+        **{f"{prefix}{name}": said.get(name) for name in same},
+    }
+
+
+def _crossing(contrast: CurveContrastRow, value: float) -> Line:
+    found = next((c for c in contrast.crossings if value in (c.low, c.high)), None)
+    return {
+        "crossing": None if found is None else found.value,
+        "crossing_low": None if found is None else found.low,
+        "crossing_high": None if found is None else found.high,
+        "rising": None if found is None else found.rising,
+    }
 
 
 def _verdict(row: Row) -> Iterator[Line]:
@@ -119,6 +178,7 @@ TABLES: Mapping[str, Callable[[Bundle], Columned]] = {
     "runs": _runs,
     "intervals": _intervals,
     "verdicts": _verdicts,
+    "curves": _curves,
 }
 
 

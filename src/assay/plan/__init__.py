@@ -2,7 +2,13 @@
 
 from assay.plan.measuring import LEAST_ROUNDS, MeasuredNoise, Measuring, PlannedMeasuring
 from assay.plan.names import BASELINE, CONTROL, CONTROLS
-from assay.plan.phases import PlannedPoint, PlannedScaling, PlannedScreen
+from assay.plan.phases import (
+    PlannedAxis,
+    PlannedAxisPoint,
+    PlannedPoint,
+    PlannedScaling,
+    PlannedScreen,
+)
 from assay.plan.pilot import PilotedArm, PilotedCase, PlannedPilot
 from assay.plan.plan import (
     Plan,
@@ -27,6 +33,8 @@ __all__ = [
     "PilotedArm",
     "PilotedCase",
     "Plan",
+    "PlannedAxis",
+    "PlannedAxisPoint",
     "PlannedBuild",
     "PlannedMeasuring",
     "PlannedPilot",

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 from assay.core.errors import StatisticsError
 from assay.core.terms import Direction
 from assay.plan.measuring import LEAD_S, LEAST_ROUNDS, Measuring, PlannedMeasuring
-from assay.plan.phases import PlannedScaling, PlannedScreen
+from assay.plan.phases import PlannedAxis, PlannedScaling, PlannedScreen
 from assay.plan.pilot import PlannedPilot
 from assay.stats.constants import COMPUTABLE, STANDARD, VERSION, VERSIONS, Constants
 from assay.stats.rule import Rule
@@ -242,6 +242,7 @@ class Plan(Planned):
     """None where the study file says how."""
     statistics: PlannedStatistics | None = None
     """None in plans made before version 1 of the statistics was called so."""
+    axis: PlannedAxis | None = None
 
     @property
     def runs_budget_s(self) -> float:
@@ -281,6 +282,17 @@ class Plan(Planned):
         return rounds_of(self.window_s, self.slice_s)
 
     @property
+    def by_case(self) -> bool:
+        """Whether the arms of a case stand together in a block: because they live side by side, or
+        because a case is a point of an axis, and its arms are compared with each other alone."""
+        return self.measuring == "slices" or self.axis is not None
+
+    @property
+    def has_suite(self) -> bool:
+        """Whether there is a verdict over all cases; the points of an axis have none."""
+        return len(self.cases) > 1 and self.axis is None
+
+    @property
     def baseline(self) -> str:
         """The arm that others are compared with."""
         return self.arms[0].name
@@ -291,7 +303,7 @@ def block_order(
 ) -> list[Slot]:
     """One block's random order: a uniform permutation drawn from seed, block and attempt.
 
-    `by_case`: the arms of a case stand together, because they live side by side.
+    `by_case`: the arms of a case stand together, and the cases are in a random order.
 
     The slots are sorted first, so that the order in which a study file lists
     its arms changes nothing. Restricted to the arms still live it is a uniform

@@ -77,6 +77,10 @@ class Code(enum.StrEnum):
     CURVE_MISSES = "curve-misses"
     FITTED_UP_TO = "fitted-up-to"
 
+    CROSSES = "crosses"
+    NO_CROSSING = "no-crossing"
+    CURVE_WORDS = "curve-words"
+
     STUDY_SIZE = "study-size"
 
     BEATEN = "beaten"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from assay.core.units import format_percent, percent
 from assay.reasons.code import Code
+from assay.reasons.curve_sentences import CURVES
 from assay.reasons.measuring_sentences import MEASURING
 from assay.reasons.summary_sentences import SUMMARIES
 from assay.reasons.warning_sentences import WARNINGS
@@ -204,6 +205,7 @@ SENTENCES: dict[Code, Callable[..., str]] = {
         f"{blocks} blocks up to {threads} threads, fixed sample"
     ),
     Code.REFUSED: lambda why: why,
+    **CURVES,
     **MEASURING,
     **SUMMARIES,
     **WARNINGS,

@@ -145,9 +145,7 @@ class Replay:
         block = len(self.blocks)
         planned = self.plan.schedule[block]
         if self._attempt:
-            planned = block_order(
-                self.plan.seed, block, self._attempt, planned, self.plan.measuring == "slices"
-            )
+            planned = block_order(self.plan.seed, block, self._attempt, planned, self.plan.by_case)
         return [s for s in planned if (s.case, s.arm) in self.ruling.live]
 
     def _end_attempt(self) -> None:
@@ -211,6 +209,8 @@ class Replay:
             return "with --full all of alpha was spent at its end"
         if self.plan.scaling is not None:
             return "the blocks of a scaling study are fixed beforehand"
+        if self.plan.axis is not None and self.plan.axis.extra:
+            return "points were to be added to its axis; write those that matter into a new study"
         size = self.ruling.size
         if size is None or not self.ruling.undecided:
             return "nothing is left undecided"

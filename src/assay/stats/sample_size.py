@@ -82,16 +82,19 @@ class Sizing:
         )
 
 
-def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | None) -> Sizing:
+def plan_blocks(
+    series: Mapping[str, Sequence[float]], rule: Rule, cap: int | None, share: int | None = None
+) -> Sizing:
     """Size a study from its pilot.
 
     `series`: contrast name -> its log contrasts of the first 8 complete blocks (at least one
     value each). `cap`: the most blocks the budget allows, None for no limit; a pilot that is
-    already run counts even when the cap is smaller. Raises ValueError on an empty series.
+    already run counts even when the cap is smaller. `share`: into how many parts alpha is divided,
+    by default one for each contrast. Raises ValueError on an empty series.
     """
     if not series or any(len(values) == 0 for values in series.values()):
         raise ValueError("a plan needs at least one block of every contrast")
-    family = len(series)
+    family = len(series) if share is None else share
     pilots = {name: _pilot_noise(values, rule) for name, values in series.items()}
     noise_log = {name: noise for name, (noise, _) in pilots.items()}
     open_ones = [noise for noise, is_clear in pilots.values() if not is_clear]
@@ -114,11 +117,16 @@ def plan_blocks(series: Mapping[str, Sequence[float]], rule: Rule, cap: int | No
 
 
 def plan_looks(
-    series: Mapping[str, Sequence[tuple[int, float]]], rule: Rule, cap: int | None, done: int
+    series: Mapping[str, Sequence[tuple[int, float]]],
+    rule: Rule,
+    cap: int | None,
+    done: int,
+    share: int | None = None,
 ) -> tuple[Sizing, Schedule] | None:
     """The size of a study after `done` blocks, and its looks; None while nothing is known.
 
-    `series`: contrast name -> (block index, log contrast), ascending. `cap` as for `plan_blocks`.
+    `series`: contrast name -> (block index, log contrast), ascending. `cap` and `share` as for
+    `plan_blocks`.
     The study is sized from its first blocks, and anew each time they have doubled, until its end
     is reached. It can only become longer: in simulations of noise with wild blocks a shorter plan
     gave up studies that the longer one decided. What was planned of blocks that are done stays.
@@ -129,7 +137,7 @@ def plan_looks(
         known = {name: cs for name, cs in values.items() if cs}
         if not known:
             return None
-        size = plan_blocks(known, rule, cap)
+        size = plan_blocks(known, rule, cap, share)
         if found is None:
             found = size, schedule(size.blocks, rule.alpha_main, rule.constants)
         else:

@@ -15,8 +15,11 @@ A contrast goes through these states, and only at looks:
 The family shares alpha by Holm's method at every look: with `left` hypotheses not rejected so
 far, each open one is tested at the look's nominal level for alpha/left; a rejection lowers
 `left` at once. Spending linear in time keeps nominal levels monotone in alpha, which is what
-makes Holm valid in a group-sequential study. Equivalence is claimed at 5 % per side for each
-contrast on its own; it is a statement about that contrast and is not corrected for the others.
+makes Holm valid in a group-sequential study. Where `share` is given there is no such gain: each
+contrast has alpha/share to the end, so that all their intervals hold together, as those of the
+points of a curve must, and so that contrasts may join later, on blocks of their own. Equivalence
+is claimed at 5 % per side for each contrast on its own; it is a statement about that contrast and
+is not corrected for the others.
 
 An extension adds half as many blocks again and tests once, at its end, the contrasts that are
 still undecided, out of what the rule kept back; the union bound holds whatever led to it.
@@ -105,6 +108,7 @@ def judge(
     family: Collection[str] | None = None,
     extensions: int = 0,
     withhold: Withhold = _never,
+    share: int | None = None,
 ) -> dict[str, Judgement]:
     """Replay every look a study has reached after `blocks_done` blocks.
 
@@ -116,7 +120,8 @@ def judge(
     contrasts that share alpha, those without data included; by default the keys of `series`.
     `extensions`: how many were asked for after the study had ended undecided (`extended` says
     how many blocks that makes). `withhold`: what else "no difference" depends on; a contrast it is
-    withheld from stays open until the planned end.
+    withheld from stays open until the planned end. `share`: into how many equal parts alpha is
+    divided, whoever else has the others; None for Holm's method within the family.
     Returns one judgement per member of the family. Raises ValueError on a contrast outside the
     family, on blocks out of order or out of range, and on values that are not finite.
     """
@@ -126,7 +131,7 @@ def judge(
     for number in range(1, extensions + 1):
         total = extended(planned.planned, number, rule.constants)
         stages.append(_Look(0, once(total), rule.extension(number), number, len(stages)))
-    return _replay(series, stages, blocks_done, family, withhold)
+    return _replay(series, stages, blocks_done, family, withhold, share)
 
 
 def extended(planned: int, extensions: int, constants: Constants = STANDARD) -> int:
@@ -142,6 +147,7 @@ def judge_once(
     blocks: int,
     family: Collection[str] | None = None,
     withhold: Withhold = _never,
+    share: int | None = None,
 ) -> dict[str, Judgement]:
     """Judge a finished sample of `blocks` blocks as one look that spends all of `alpha`.
 
@@ -149,7 +155,7 @@ def judge_once(
     nothing is kept in reserve. Arguments and errors as for `judge`.
     """
     look = _Look(0, once(blocks), replace(rule, reserve=0.0))
-    return _replay(series, [look], blocks, family, withhold)
+    return _replay(series, [look], blocks, family, withhold, share)
 
 
 @dataclass(frozen=True)
@@ -201,10 +207,11 @@ def _replay(
     blocks_done: int,
     family: Collection[str] | None,
     withhold: Withhold,
+    share: int | None,
 ) -> dict[str, Judgement]:
     names = sorted(series if family is None else set(family))
     _check(series, names, blocks_done)
-    left = len(names)
+    left = asked = len(names) if share is None else share
     counts: dict[str, int] = {}
     found = {name: _before_first_look(name, series, stages[0], left) for name in names}
     for look in stages:
@@ -222,10 +229,11 @@ def _replay(
         for name in still:
             del samples[name]
             found[name] = replace(found[name], final=look.last)
-        left = _reject(samples, look, left, found)
+        rejected = _reject(samples, look, left, found, once=share is not None)
+        left = left if share is not None else left - rejected
         for name in names:
             if not found[name].final and name not in still:
-                found[name] = _settle(name, samples.get(name), look, left, len(names), withhold)
+                found[name] = _settle(name, samples.get(name), look, left, asked, withhold)
     return found
 
 
@@ -255,9 +263,15 @@ def _sample(values: Series, blocks: int) -> SignedRank | None:
 
 
 def _reject(
-    samples: dict[str, SignedRank], look: _Look, left: int, found: dict[str, Judgement]
+    samples: dict[str, SignedRank],
+    look: _Look,
+    left: int,
+    found: dict[str, Judgement],
+    once: bool,
 ) -> int:
-    """Holm at one look: write helps and hurts into `found`, return how many are left."""
+    """Holm at one look: write helps and hurts into `found`, return how many there are; `once`:
+    without giving what they free to the others."""
+    rejected = 0
     while left > 0:
         alpha = look.rule.alpha_main / left
         level = look.level(alpha)
@@ -270,8 +284,9 @@ def _reject(
             break
         for name in passed:
             found[name] = _answer(name, samples[name], look, alpha)
-        left -= len(passed)
-    return left
+        rejected += len(passed)
+        left = 0 if once else left - len(passed)
+    return rejected
 
 
 def _clears_zero(interval: Interval) -> bool:
@@ -333,7 +348,7 @@ def _undecided(
     interval = sample.interval(level)
     final = look.last or hopeless
     if math.isinf(interval[0]):
-        least = 1 - math.floor(math.log2(level))
+        least = least_count(level)
         reason = Reason.of(Code.TOO_FEW_BLOCKS, used=sample.count, least=least, **look.place())
     else:
         futile = {"planned": look.planned} if hopeless else {}
@@ -361,6 +376,11 @@ def _judgement(
         name, word, estimate, low, high, sample.count, look.position, final, alpha, reasons,
         until=look.blocks, nominal=look.level(alpha),
     )  # fmt: skip
+
+
+def least_count(level: float) -> int:
+    """The fewest values of which an exact test can reject at a two-sided nominal level."""
+    return 1 - math.floor(math.log2(level))
 
 
 def as_fractions(interval: Interval) -> tuple[float | None, float | None]:

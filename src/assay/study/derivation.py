@@ -42,6 +42,10 @@ def other_arms(plan: Plan, study: Study) -> list[str]:
             [(c.name, c.target, c.workload) for c in plan.cases],
             [(c.name, c.target, c.workload) for c in study.cases],
         ),
+        "axis": (
+            None if plan.axis is None else plan.axis.model_copy(update={"cpus": 0}),
+            study.axis,
+        ),
         "factors": (
             {name: (f.change, f.levels) for name, f in plan.factors.items()},
             {name: (f.change.name, list(f.levels)) for name, f in study.factors.items()},
@@ -110,8 +114,7 @@ def _given(file: StudyFile) -> Mapping[str, object]:
 def _disordered(plan: Plan) -> Iterator[str]:
     """Blocks whose order is not the one that the seed draws."""
     slots = [Slot(case=case.name, arm=arm.name) for case in plan.cases for arm in plan.arms]
-    by_case = plan.measuring == "slices"
     for block, said in enumerate(plan.schedule):
-        if said != block_order(plan.seed, block, 0, slots, by_case):
+        if said != block_order(plan.seed, block, 0, slots, plan.by_case):
             yield f"plan.json.schedule[{block}] is not the order that seed {plan.seed} draws"
             return

@@ -108,6 +108,18 @@ class FactorSection(StudyTable):
     device: str | None = None
 
 
+class AxisSection(StudyTable):
+    name: Name
+    varies: str | None = None
+    points: Any = None
+    first: Any = Field(None, alias="from")
+    last: Any = Field(None, alias="to")
+    steps: Annotated[int, Field(ge=2, le=32)] | None = None
+    spacing: Literal["log", "linear"] | None = None
+    extra: Annotated[int, Field(ge=1, le=8)] | None = None
+    usl: bool = False
+
+
 class ArmSection(StudyTable):
     name: Name
     levels: dict[str, Any] = {}
@@ -149,6 +161,7 @@ class StudyFile(StudyTable):
     measure: MeasureSection
     factor: list[FactorSection] = []
     arm: list[ArmSection] = []
+    axis: list[AxisSection] = []
     design: DesignSection
     decide: DecideSection = DecideSection()
     network: NetworkSection | None = None
@@ -252,7 +265,7 @@ def _keys_at(path: Path) -> list[str]:
         if inner is None:
             return []
         model = inner
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assay.builds import BuiltProgram, Variation
 from assay.changes import Application, Change, Level
 from assay.core.terms import Direction, Effort
-from assay.plan import Measuring
+from assay.plan import Measuring, PlannedAxis
 from assay.plan.measuring import LEAD_S
 from assay.study.build import StudyBuild
 from assay.targets import Launch
@@ -110,6 +110,7 @@ class Study:
     `blocks`: of a screen or of scaling; None where the design chooses. `auto`: which of warmup
     and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
     read beside each window. `profile`: whether the server is sampled over each window.
+    `axis`: what its cases are points of.
     `build`: the program whose variations are arms; `built` has each of them once it was made, and
     `executables` what is run of it, for a placebo (True) and for all other arms.
     """
@@ -143,6 +144,7 @@ class Study:
     counters: tuple[str, ...] = ()
     profile: bool = False
     network: Network | None = None
+    axis: PlannedAxis | None = None
     build: StudyBuild | None = None
     built: Mapping[Variation, BuiltProgram] = field(default_factory=dict)
     executables: Mapping[tuple[Variation, bool], str] = field(default_factory=dict)
@@ -153,6 +155,14 @@ class Study:
         if self.slice_asked_s is not None:
             return self.slice_asked_s
         return min(SLICE_MOST_S, max(SLICE_LEAST_S, round(self.window_s / ROUNDS, 3)))
+
+    @property
+    def opening(self) -> tuple[Case, ...]:
+        """The cases that are measured from the first block on; a refined axis adds others."""
+        if self.axis is None:
+            return self.cases
+        first = set(self.axis.opening)
+        return tuple(c for c in self.cases if c.name in first)
 
     @property
     def predicted(self) -> tuple[str, ...]:

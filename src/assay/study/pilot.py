@@ -42,5 +42,5 @@ def pilot_cost_s(
 ) -> float:
     """How long a pilot with runs of `length_s` takes; `seconds` is what a run takes beside it."""
     made = piloted_arms(study)
-    beside = sum(seconds(case, arm) for case in study.cases for arm in made)
-    return RUNS * (beside + length_s * len(made) * len(study.cases))
+    beside = sum(seconds(case, arm) for case in study.opening for arm in made)
+    return RUNS * (beside + length_s * len(made) * len(study.opening))

@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.builds import BuildDifference, BuiltProgram, Variation, differences
 from assay.plan.measuring import PlannedMeasuring
+from assay.plan.phases import PlannedAxis
 from assay.plan.pilot import PlannedPilot
 from assay.plan.plan import (
     MAX_BLOCKS,
@@ -145,6 +146,18 @@ def _network(study: Study) -> PlannedNetwork | None:
     return None if study.network is None else PlannedNetwork(queues=study.network.queues)
 
 
+def _axis(study: Study, cpus: int) -> PlannedAxis | None:
+    return None if study.axis is None else study.axis.model_copy(update={"cpus": cpus})
+
+
+def _schedule(study: Study, made: Sequence[Arm], seed: int) -> list[list[Slot]]:
+    """The order of every block; arms of a case stand together where `Plan.by_case` says so."""
+    slots = [Slot(case=c.name, arm=a.name) for c in study.cases for a in made]
+    by_case = study.measuring == "slices" or study.axis is not None
+    blocks = max(60, min(MAX_BLOCKS, MAX_SLOTS // len(slots)))
+    return [block_order(seed, block, 0, slots, by_case) for block in range(blocks)]
+
+
 def make_plan(
     study: Study,
     *,
@@ -164,8 +177,6 @@ def make_plan(
 ) -> Plan:
     """The plan of a study: its arms and the order of every block."""
     made = arms(study)
-    slots = [Slot(case=c.name, arm=a.name) for c in study.cases for a in made]
-    blocks = max(60, min(MAX_BLOCKS, MAX_SLOTS // len(slots)))
     return Plan(
         version=version,
         study=study.name,
@@ -189,6 +200,7 @@ def make_plan(
         pilot=pilot,
         screen=planned_screen(study, made),
         scaling=planned_scaling(study, made, cpus),
+        axis=_axis(study, cpus),
         factors=_planned_factors(study),
         cases=_planned_cases(study, stand_ins),
         arms=[
@@ -198,10 +210,7 @@ def make_plan(
             for a in made
         ],
         absent=[PlannedAbsent(factor=a.factor, level=a.level, why=a.why) for a in study.absent],
-        schedule=[
-            block_order(seed, block, 0, slots, study.measuring == "slices")
-            for block in range(blocks)
-        ],
+        schedule=_schedule(study, made, seed),
         builds=planned_builds(study),
         variations=planned_variations(study, made),
         servers=servers or [],

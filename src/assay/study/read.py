@@ -21,12 +21,15 @@ from assay.core.errors import InputError, Problem, StudyError
 from assay.core.metrics import COUNTED, OF_LOCKS, metric, names
 from assay.core.parameters import Parameter, nearest
 from assay.counters import GROUPS, group_of
+from assay.plan import PlannedAxis
 from assay.plan.names import BASELINE
+from assay.study.axis import AxisError, spread, varied
 from assay.study.build import read_build
 from assay.study.designs import arms, unmet
 from assay.study.factors import change_and_levels, key_at_fault
 from assay.study.file import (
     AUTO,
+    AxisSection,
     CaseSection,
     FactorSection,
     MeasureSection,
@@ -143,6 +146,7 @@ class _StudyReader:
         if not order and file.design.kind in ("sweep", "scaling"):
             self.stop_if_wrong()
         listed = self.arms(file, factors)
+        axis, cases = self.axis(file, cases, factors)
         study = Study(
             name=file.name,
             question=file.question,
@@ -170,6 +174,7 @@ class _StudyReader:
             slice_asked_s=file.measure.slice,
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
             network=self.network(file, cases),
+            axis=axis,
             build=read_build(
                 self.doc,
                 self.problems,
@@ -340,12 +345,46 @@ class _StudyReader:
                     message = f"{setting} is set by factor {section.name} and for all arms"
                     self.wrong(("target", setting), message, "leave it to the factor")
 
-    def given(self, case: Case, setting: str) -> bool:
-        written = self.doc.values.get("target")
+    def given(self, case: Case, setting: str, table: str = "target") -> bool:
+        written = self.doc.values.get(table)
         if written is None:
             sections = self.doc.values["case"]
-            written = next(s["target"] for s in sections if s["name"] == case.name)
+            written = next(s[table] for s in sections if s["name"] == case.name)
         return setting in written
+
+    # the axis
+
+    def axis(
+        self, file: StudyFile, cases: list[Case], factors: Mapping[str, Factor]
+    ) -> tuple[PlannedAxis | None, list[Case]]:
+        """The axis of a study, and its cases at each point of it."""
+        if not file.axis or not cases:
+            return None, cases
+        if len(file.axis) > 1:
+            message = f"a study has one axis, not {len(file.axis)}: a curve runs along one"
+            self.wrong(("axis", 1), message, "write a second study, or [[case]] for the other")
+        section = file.axis[0]
+        try:
+            self.only_the_axis(section, cases, factors)
+            return spread(section, cases, self.targets)
+        except AxisError as error:
+            self.wrong(("axis", 0, error.key), str(error), error.next_step)
+            return None, cases
+
+    def only_the_axis(
+        self, section: AxisSection, cases: list[Case], factors: Mapping[str, Factor]
+    ) -> None:
+        """What an axis varies is set by nothing else."""
+        table, key = varied(section, cases, self.targets)
+        for case in cases:
+            if self.given(case, key, table):
+                message = f"{key} is varied by axis {section.name} and set under [{table}]"
+                raise AxisError(message, "name", f"leave {key} to the axis")
+            for factor in factors.values() if table == "target" else ():
+                levels = factor.levels.values()
+                if any(key in level.application.of(case.target).settings for level in levels):
+                    message = f"{key} is varied by axis {section.name} and by factor {factor.name}"
+                    raise AxisError(message, "name", "keep one of the two")
 
     # the rest
 
@@ -506,9 +545,9 @@ class _StudyReader:
 
     def budget(self, study: Study) -> None:
         made = arms(study)
-        launches = [(c.target, study.launch(c, arm, seed=0)) for c in study.cases for arm in made]
+        launches = [(c.target, study.launch(c, arm, seed=0)) for c in study.opening for arm in made]
         one = sum(self.targets[t].seconds(launch) for t, launch in launches) / len(launches)
-        runs = least_runs(study, made) * len(study.cases)
+        runs = least_runs(study, made) * len(study.opening)
         if one * runs > study.budget_s:
             message = (
                 f"budget too small: {study.budget_s:g} s, and the {runs} runs before anything can "

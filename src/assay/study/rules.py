@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.core.document import Path
-from assay.core.metrics import COUNTED, GROUPS_OF
+from assay.core.metrics import COUNTED, GROUPS_OF, metric
 from assay.counters import GROUPS, group_of
-from assay.plan import CONTROLS, LEAST_ROUNDS
+from assay.plan import CONTROLS, LEAST_ROUNDS, PlannedAxis
 from assay.reasons import Code, Reason
 from assay.study.designs import arms
 from assay.study.file import DesignSection
@@ -36,8 +36,32 @@ def design_mistakes(study: Study, section: DesignSection) -> Iterator[Mistake]:
         yield from _screen(study)
     if study.design == "scaling":
         yield from _scaling(study)
+    if study.axis is not None:
+        yield from _axis(study, study.axis)
     if study.measuring in ("slices", "calibrated"):
         yield from _in_slices(study)
+
+
+def _axis(study: Study, axis: PlannedAxis) -> Iterator[Mistake]:
+    if study.design in ("screen", "race", "scaling"):
+        why = {
+            "screen": "its few blocks decide nothing at single points",
+            "race": "an arm that is best at one point may be worst at another",
+            "scaling": "its factor is an axis already",
+        }[study.design]
+        message = f"a {study.design} has no axis: {why}"
+        yield ("axis", 0), message, 'write kind = "one-at-a-time" or "arms" in [design]'
+    if axis.usl and not _is_more_better(study.primary):
+        message = f"usl fits throughput over threads, not {study.primary}"
+        yield ("axis", 0, "usl"), message, "remove usl, or take another primary metric"
+
+
+def _is_more_better(name: str) -> bool:
+    """Of a metric; one that does not exist is a mistake of its own."""
+    try:
+        return metric(name).better == "higher"
+    except ValueError:
+        return True
 
 
 def uncounted(name: str, counters: Sequence[str]) -> tuple[str, str] | None:

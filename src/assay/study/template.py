@@ -64,10 +64,10 @@ def least_s(study: Study) -> float:
     made = arms(study)
     each = [
         TARGETS[case.target].seconds(study.launch(case, arm, seed=0))
-        for case in study.cases
+        for case in study.opening
         for arm in made
     ]
-    return sum(each) / len(each) * least_runs(study, made) * len(study.cases)
+    return sum(each) / len(each) * least_runs(study, made) * len(study.opening)
 
 
 def _value(change: Change, level: str) -> str:

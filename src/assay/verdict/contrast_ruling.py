@@ -9,7 +9,7 @@ from it. `withholding.py` has what else "no difference" and "helps" depend on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay.plan import CONTROLS, Plan
 from assay.reasons import Code, Reason, worded
@@ -19,17 +19,22 @@ from assay.stats.rule import Rule, Word
 from assay.stats.sample_size import Sizing, plan_looks
 from assay.stats.secondary import suggest
 from assay.stats.selection import BestSet, best_set, settled
-from assay.stats.sequence import Judgement, judge, judge_once
+from assay.stats.sequence import Judgement, judge, judge_once, least_count
+from assay.stats.signed_rank import critical_count
 from assay.stats.total_work import TotalWork, typical_only
 from assay.verdict import validity
+from assay.verdict.curves import AtPoint, curve_rows, fitted_curves
 from assay.verdict.kinds import kind_rows
 from assay.verdict.observations import Block, Table, suite_table, tables
+from assay.verdict.points import Key, Values, begun, share, since, together
 from assay.verdict.predictions import prediction_rows
+from assay.verdict.refinement import REFINED, Room, later_runs
 from assay.verdict.rows import (
     SUITE,
     BestRow,
     Bounded,
     ContrastRow,
+    CurveRow,
     Row,
     ScalingRow,
     ScreenRow,
@@ -39,10 +44,6 @@ from assay.verdict.selection import ranked
 from assay.verdict.self_check import not_steady, stability_rows, study_warnings
 from assay.verdict.withholding import carried, total_of, withheld
 
-Values = list[tuple[int, float]]
-Key = tuple[str, str]
-"""Case and contrast name."""
-
 
 @dataclass(frozen=True)
 class Ruling:
@@ -50,7 +51,7 @@ class Ruling:
 
     size       known from block 8 on; `block_s` is what one of those blocks took, in seconds
     undecided  whether an extension could still decide something
-    offset     blocks of a screen, before those that `size` counts
+    offset     blocks before those that `size` counts: of a screen, or of points before the newest
     told_apart what is wrong with a study whose control differs from its baseline, or empty
     """
 
@@ -65,6 +66,7 @@ class Ruling:
     screen: ScreenRow | None = None
     best: BestRow | None = None
     scaling: list[ScalingRow] = field(default_factory=list)
+    curves: list[CurveRow] = field(default_factory=list)
     told_apart: str = ""
 
 
@@ -82,6 +84,11 @@ class Task:
     @property
     def rule(self) -> Rule:
         return self.plan.rule
+
+    @property
+    def share(self) -> int | None:
+        """Into how many parts alpha is divided along an axis."""
+        return share(self.plan, self.contrasts)
 
     @property
     def checks_more(self) -> bool:
@@ -111,7 +118,7 @@ def confirm(task: Task) -> Ruling:
     values = _all_series(task, task.plan.primary)
     size, looks = _sized(task, values) or (None, None)
     judged = _judge(task, values, looks)
-    field_ = _field(task, looks) if looks is not None else None
+    field_ = _field(task, looks) if looks is not None and task.plan.axis is None else None
     race = field_.best() if field_ is not None and _is_race(task) else None
     settled_ = {key: _settle(task, key, found, race=race) for key, found in judged.items()}
     finals = {key: found.final for key, found in settled_.items()}
@@ -119,8 +126,10 @@ def confirm(task: Task) -> Ruling:
     asked = [key for key in finals if key[1] not in CONTROLS]
     racing = race is not None and field_ is not None and not field_.over()
     decided = all(finals[key] for key in asked) and not racing
-    finished = bool(task.stopped or differs) or decided
-    live = _live(task, finals, race, finished)
+    curves = _curves(task, values, judged, settled_, differs)
+    more = _more_points(task, curves, size) if decided and not (task.stopped or differs) else None
+    finished = bool(task.stopped or differs) or (decided and not more)
+    live = more or _live(task, finals, race, finished)
     undecided = any(judged[key].word is Word.UNDECIDED for key in asked)
     best = None
     ended = _Ended(differs, finished)
@@ -135,7 +144,9 @@ def confirm(task: Task) -> Ruling:
         rows += prediction_rows(task.plan, task.contrasts, task.blocks)
     return Ruling(
         rows, size, live, finished, study_warnings(task.plan, task.blocks, values),
-        block_s=task.block_s, undecided=undecided, best=best,
+        block_s=task.block_s, undecided=undecided, best=best, curves=curves,
+        offset=max(begun(task.plan, task.blocks).values()),
+        scaling=fitted_curves(task.plan, task.blocks) if finished else [],
         told_apart=differs.text if differs else "",
     )  # fmt: skip
 
@@ -144,10 +155,12 @@ def confirm(task: Task) -> Ruling:
 
 
 def _all_series(task: Task, name: str) -> dict[Key, Values]:
-    """Every contrast of every case, and of the suite where there are several cases."""
+    """Every contrast of every case that has begun, and of the suite where there is one."""
+    there = begun(task.plan, task.blocks)
     return {
         (case, contrast.name): series(contrast, table)
         for case, table in tables(task.plan, task.blocks, name).items()
+        if case in there
         for contrast in task.contrasts
     }
 
@@ -155,36 +168,76 @@ def _all_series(task: Task, name: str) -> dict[Key, Values]:
 def _sized(task: Task, values: dict[Key, Values]) -> tuple[Sizing, Schedule] | None:
     """The study's size and its looks; None before its first blocks are in, and while no contrast
     has a value."""
-    most = len(task.plan.schedule)
-    rest = max(0.0, task.budget_s - task.sizing_blocks * task.block_s)
+    most, budget_s, plan = len(task.plan.schedule), task.budget_s, task.plan
+    if plan.axis is not None and plan.axis.extra:
+        most, budget_s = int(REFINED * most), REFINED * budget_s
+    rest = max(0.0, budget_s - task.sizing_blocks * task.block_s)
     cap = task.sizing_blocks + int(rest / task.block_s) if task.block_s else most
-    return plan_looks(_named(values), task.rule, min(cap, most), len(task.blocks))
+    there = begun(plan, task.blocks)
+    first = {key: v for key, v in values.items() if not there[key[0]] and _sizes(task, key)}
+    return plan_looks(_named(first), task.rule, min(cap, most), len(task.blocks), task.share)
 
 
-def _named(values: dict[Key, Values]) -> dict[str, Values]:
-    return {f"{case}/{name}": found for (case, name), found in values.items()}
+def _sizes(task: Task, key: Key) -> bool:
+    """Whether a comparison has a say in the study's size: not at a point of an axis that was
+    saturated by then."""
+    plan, first = task.plan, task.blocks[: task.sizing_blocks]
+    return plan.axis is None or not validity.spoiled(
+        plan, first, task.cases(key), task.contrast(key), plan.primary
+    )
+
+
+def _named(values: dict[Key, Values], start: int = 0) -> dict[str, Values]:
+    return {f"{case}/{name}": since(found, start) for (case, name), found in values.items()}
 
 
 def _judge(task: Task, values: dict[Key, Values], looks: Schedule | None) -> dict[Key, Judgement]:
-    named, done = _named(values), len(task.blocks)
     if looks is None:
-        stuck = done >= task.sizing_blocks
+        stuck = len(task.blocks) >= task.sizing_blocks
         return {key: _pending(task, key, len(values[key]), stuck) for key in values}
+    judged: dict[Key, Judgement] = {}
+    for start, keys in together(values, begun(task.plan, task.blocks)).items():
+        judged |= _judge_from(task, {key: values[key] for key in keys}, looks, start)
+    return {key: judged[key] for key in values}
+
+
+def _judge_from(
+    task: Task, values: dict[Key, Values], looks: Schedule, start: int
+) -> dict[Key, Judgement]:
+    """Comparisons whose blocks are counted from `start` on."""
+    named, done = _named(values, start), len(task.blocks) - start
     keys = {f"{case}/{name}": (case, name) for case, name in values}
 
     def withhold(name: str, blocks: int, level: float) -> Reason | None:
         if not task.checks_more:
             return None
-        key = keys[name]
-        return withheld(task.plan, task.blocks[:blocks], task.cases(key), task.contrast(key), level)
+        if few := _no_band(task, named[name], blocks, level):
+            return few
+        key, used = keys[name], task.blocks[: start + blocks]
+        return withheld(task.plan, used, task.cases(key), task.contrast(key), level)
 
     if not task.plan.full:
-        judged = judge(named, task.rule, looks, done, extensions=task.extensions, withhold=withhold)
+        judged = judge(named, task.rule, looks, done, extensions=task.extensions,
+                       withhold=withhold, share=task.share)  # fmt: skip
     elif done >= looks.planned:
-        judged = judge_once(named, task.rule, looks.planned, withhold=withhold)
+        judged = judge_once(named, task.rule, looks.planned, withhold=withhold, share=task.share)
     else:
         return {key: _pending(task, key, len(values[key]), False) for key in values}
-    return {key: judged[f"{key[0]}/{key[1]}"] for key in values}
+    return {key: _counted_from(judged[name], start) for name, key in keys.items()}
+
+
+def _no_band(task: Task, values: Values, blocks: int, level: float) -> Reason | None:
+    """Why a point of an axis goes on although it shows no difference: its band has no ends yet."""
+    used = sum(block < blocks for block, _ in values)
+    if task.share is None or critical_count(used, level):
+        return None
+    return Reason.of(Code.TOO_FEW_BLOCKS, used=used, least=least_count(level))
+
+
+def _counted_from(judgement: Judgement, start: int) -> Judgement:
+    """A judgement whose blocks are counted from the study's first again."""
+    until = judgement.until
+    return judgement if until is None else replace(judgement, until=start + until)
 
 
 def _pending(task: Task, key: Key, blocks: int, stuck: bool) -> Judgement:
@@ -413,8 +466,44 @@ def _live(
     for key, final in finals.items():
         contrast = task.contrast(key)
         racing = race is not None and contrast.of in race.inside
-        if final and not task.plan.full and not racing:
+        runs_on = racing or (task.plan.full and task.plan.axis is None)
+        if final and not runs_on:
             continue
         arms = (*contrast.arms, task.plan.baseline)
         live |= {(case, arm) for case in task.cases(key) for arm in arms}
     return frozenset(live)
+
+
+# curves
+
+
+def _curves(
+    task: Task,
+    values: Mapping[Key, Values],
+    judged: Mapping[Key, Judgement],
+    settled_: Mapping[Key, _Settled],
+    differs: Reason | None,
+) -> list[CurveRow]:
+    """The curves of a study along an axis."""
+    if task.plan.axis is None:
+        return []
+    found = {
+        key: AtPoint(
+            judged[key],
+            values[key],
+            Word.INVALID if differs else one.word,
+            (differs,) if differs else one.reasons,
+        )
+        for key, one in settled_.items()
+    }
+    return curve_rows(task.plan, task.contrasts, task.blocks, found)
+
+
+def _more_points(
+    task: Task, curves: Sequence[CurveRow], size: Sizing | None
+) -> frozenset[tuple[str, str]]:
+    """Case and arm of every run at the points that a refinement adds now."""
+    if size is None:
+        return frozenset()
+    room = Room(size.blocks, task.budget_s - sum(b.took_s for b in task.blocks), task.block_s)
+    return later_runs(task.plan, task.blocks, curves, room)

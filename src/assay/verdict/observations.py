@@ -219,7 +219,7 @@ def suite_table(plan: Plan, blocks: Sequence[Block], name: str) -> Table:
 def tables(plan: Plan, blocks: Sequence[Block], name: str) -> dict[str, Table]:
     """The table of every case, and of the suite where there are several."""
     found = {case.name: table(blocks, case.name, name) for case in plan.cases}
-    if len(plan.cases) > 1:
+    if plan.has_suite:
         found[SUITE] = suite_table(plan, blocks, name)
     return found
 

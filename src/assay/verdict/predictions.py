@@ -28,6 +28,7 @@ from assay.stats.rule import Word
 from assay.stats.secondary import suggest
 from assay.stats.sequence import Judgement
 from assay.verdict.observations import Block, Table, observations
+from assay.verdict.points import begun
 from assay.verdict.rows import ContrastRow, Outcome, Row
 from assay.verdict.validity import spoiled, witness
 
@@ -48,7 +49,9 @@ def prediction_rows(
     plan: Plan, contrasts: Sequence[Contrast], blocks: Sequence[Block]
 ) -> list[Row]:
     """A row of kind "prediction" for each thing that was predicted."""
-    asked = [_largest(ask, blocks) for ask in _asked(plan, contrasts)]
+    there = begun(plan, blocks)
+    every = [ask for ask in _asked(plan, contrasts) if ask.case in there]
+    asked = [_largest(ask, blocks) for ask in every]
     floor = plan.constants.prediction_floor
     named = {str(index): _series(ask, blocks, floor) for index, ask in enumerate(asked)}
     judged = suggest(named, plan.rule)

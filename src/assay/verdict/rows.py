@@ -230,6 +230,83 @@ class ScalingRow(VerdictRecord):
     reasons: list[Reason] = []
 
 
+class CurveLevelRow(VerdictRecord):
+    """What an arm measured at a point, in the metric's unit: the geometric mean over its blocks.
+
+    `low` and `high`: Student's interval of all arms and points together; no verdict is read off it.
+    `reached`: operations per second, where requests were sent at a fixed rate; `saturated`: whether
+    some run could not keep up with it. `value` is None for the latency of a saturated arm, which is
+    that of its queue.
+    """
+
+    arm: str
+    value: float | None
+    low: float | None
+    high: float | None
+    runs: int
+    reached: float | None
+    saturated: bool
+
+
+class CurvePointRow(VerdictRecord):
+    """A point of an axis. `case`: the case that it is; `added`: by a refinement."""
+
+    case: str
+    value: float
+    text: str
+    added: bool
+    levels: list[CurveLevelRow]
+
+
+class CurveEffectRow(VerdictRecord):
+    """A comparison at a point; fractions, up is better. [`low`, `high`] is the band: the intervals
+    of all points and comparisons hold together. None where nothing bounds it, and where the point
+    cannot be compared."""
+
+    value: float
+    text: str
+    word: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    blocks: int
+    reason: str
+
+
+class CrossingRow(VerdictRecord):
+    """Where an effect changes its sign: an estimate, and an interval that holds with the band.
+
+    `rising`: from worse to better.
+    """
+
+    value: float
+    low: float
+    high: float
+    rising: bool
+
+
+class CurveContrastRow(VerdictRecord):
+    """One comparison over all points of a curve."""
+
+    contrast: ContrastRow
+    arm: str
+    effects: list[CurveEffectRow]
+    crossings: list[CrossingRow]
+    sentence: str
+    reasons: list[Reason]
+
+
+class CurveRow(VerdictRecord):
+    """A case over an axis; `case` is empty where there is one."""
+
+    case: str
+    axis: str
+    varies: str
+    logarithmic: bool
+    points: list[CurvePointRow]
+    contrasts: list[CurveContrastRow]
+
+
 class Verdicts(VerdictRecord):
     """`verdicts.json`, and what `assay run --json` prints."""
 
@@ -248,6 +325,7 @@ class Verdicts(VerdictRecord):
     screen: ScreenRow | None
     best: BestRow | None
     scaling: list[ScalingRow]
+    curves: list[CurveRow] = []
     recommended: str | None
     stopped: str
     told_apart: str

@@ -16,12 +16,12 @@ from assay.reasons import Code, Reason, worded
 from assay.stats.contrast import change, series
 from assay.stats.rule import Strength, Word
 from assay.stats.secondary import suggest
-from assay.stats.usl import Estimate, scaling
 from assay.stats.usl_comparison import Compared, compare
 from assay.verdict import validity
 from assay.verdict.contrast_ruling import Ruling, Task, verdict_row
+from assay.verdict.curves import scaling_row
 from assay.verdict.observations import Block, table
-from assay.verdict.rows import Bounded, ContrastRow, Row, ScalingRow
+from assay.verdict.rows import ContrastRow, Row, ScalingRow
 from assay.verdict.self_check import study_warnings
 
 Curve = list[dict[int, float]]
@@ -39,7 +39,10 @@ def scale(plan: Plan, blocks: Sequence[Block], stopped: str) -> Ruling:
     curves: list[ScalingRow] = []
     for case in plan.cases:
         found = {c: _curve(plan, blocks, case.name, c) for c in plan.scaling.configurations}
-        curves += [_scaling_row(plan, case.name, name, curve) for name, curve in found.items()]
+        curves += [
+            scaling_row(case.name, name, curve, plan.scaling.cpus, plan.constants)
+            for name, curve in found.items()
+        ]
         if len(found) == 2:
             rows += _compared(plan, blocks, case.name, found)
             rows += _by_threads(plan, blocks, case.name)
@@ -55,31 +58,6 @@ def _curve(plan: Plan, blocks: Sequence[Block], case: str, configuration: str) -
         for row in table(blocks, case, plan.primary).values()
         if all(p.arm in row for p in points)
     ]
-
-
-def _scaling_row(plan: Plan, case: str, configuration: str, curve: Curve) -> ScalingRow:
-    assert plan.scaling is not None
-    found = scaling(configuration, curve, plan.scaling.cpus, constants=plan.constants)
-    return ScalingRow(
-        case=case,
-        configuration=configuration,
-        blocks=found.blocks,
-        levels=list(found.levels),
-        measured=list(found.measured),
-        curve=list(found.curve),
-        contention=_bounded(found.contention),
-        coherency=_bounded(found.coherency),
-        peak=_bounded(found.peak),
-        refused=found.refused.text if found.refused else "",
-        sentence=found.sentence,
-        reasons=list(found.reasons),
-    )
-
-
-def _bounded(estimate: Estimate | None) -> Bounded | None:
-    if estimate is None:
-        return None
-    return Bounded(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
 def _compared(

@@ -38,7 +38,7 @@ def ranked(plan: Plan, rows: Sequence[Row], best: BestSet) -> BestRow:
 
 
 def _against_baseline(plan: Plan, row: Row) -> bool:
-    suite = SUITE if len(plan.cases) > 1 else plan.cases[0].name
+    suite = SUITE if plan.has_suite else plan.cases[0].name
     return (
         row.case == suite
         and row.metric == plan.primary

@@ -20,6 +20,7 @@ from assay.verdict.observations import (
     predecessors,
     table,
 )
+from assay.verdict.points import cases_begun
 from assay.verdict.rows import ContrastRow, Row
 from assay.verdict.two_groups import two_groups
 from assay.verdict.validity import witness
@@ -38,14 +39,14 @@ def study_warnings(
     ]
     fixed = plan.constants
     seen = []
-    for case in plan.cases:
-        logs, order = table(blocks, case.name, plan.primary), orders(blocks, case.name)
+    for case in cases_begun(plan, blocks):
+        logs, order = table(blocks, case, plan.primary), orders(blocks, case)
         every = {index: list(block.cells) for index, block in enumerate(blocks)}
         slot = warnings.slot_warning(logs, order, fixed)
         if fixed.checks > 1 and (len(plan.arms) == 2 or plan.measuring == "slices"):
-            seen += [carried_between(plan, blocks, case.name), slot]
+            seen += [carried_between(plan, blocks, case), slot]
             continue
-        carry = warnings.carry_warning(logs, every, plan.baseline, case=case.name, constants=fixed)
+        carry = warnings.carry_warning(logs, every, plan.baseline, case=case, constants=fixed)
         same_question = carry is not None and len(plan.arms) == 2
         seen += [carry, None if same_question else slot]
     found += [warning for warning in seen if warning is not None]
@@ -190,15 +191,15 @@ def stability_rows(plan: Plan, blocks: Sequence[Block], arms: Collection[str]) -
     names = [a.name for a in plan.arms if a.name in arms and a.name not in CONTROLS]
     efforts = {a.name: a.effort for a in plan.arms}
     rows = []
-    for case in plan.cases:
-        logs = table(blocks, case.name, plan.primary)
+    for case in cases_begun(plan, blocks):
+        logs = table(blocks, case, plan.primary)
         found = stability(logs, plan.baseline, names, plan.alpha, plan.constants)
         for line in found:
             if not line.slow and not line.baseline_slow:
                 continue
             rows.append(
                 Row(
-                    case=case.name,
+                    case=case,
                     contrast=ContrastRow(
                         kind="stability", of=line.arm, given="", against=plan.baseline
                     ),
@@ -212,7 +213,7 @@ def stability_rows(plan: Plan, blocks: Sequence[Block], arms: Collection[str]) -
                     blocks=line.runs,
                     effort=efforts[line.arm],
                     dose={},
-                    witness=witness(blocks, [case.name], (line.arm, plan.baseline)),
+                    witness=witness(blocks, [case], (line.arm, plan.baseline)),
                     reason=line.reason,
                     reasons=[line.why],
                 )

@@ -16,12 +16,14 @@ def recommended(plan: Plan, ruling: Ruling) -> str | None:
     """The arm to take: of those confirmed to help and not beaten by another, the one that costs
     least effort.
 
-    On a ladder it is the highest rung below which every rung helped.
+    On a ladder it is the highest rung below which every rung helped. Along an axis there is none.
     """
+    if plan.axis is not None:
+        return None  # what is best at one point may not be at another
     if plan.design != "ladder":
         spot = ruling.best.sweet_spot if ruling.best is not None else None
         return spot if spot != plan.baseline else None
-    suite = SUITE if len(plan.cases) > 1 else plan.cases[0].name
+    suite = SUITE if plan.has_suite else plan.cases[0].name
     steps = [r for r in ruling.rows if r.metric == plan.primary and r.contrast.kind == "step"]
     rungs = [r for r in steps if r.case == suite and r.strength == Strength.CONFIRMED]
     climbed = None
@@ -86,6 +88,7 @@ def summarise(
         screen=ruling.screen,
         best=ruling.best,
         scaling=ruling.scaling,
+        curves=ruling.curves,
         recommended=recommended(plan, ruling),
         stopped=stopped,
         told_apart=ruling.told_apart,

@@ -22,6 +22,7 @@ from assay.plan import Plan, PlannedMeasuring, PlannedPilot
 from assay.record import Replay, RunRecord, Step
 from assay.report.terminal.verdicts import uncounted_lines
 from assay.report.words.wording import STYLES, estimate, interval, label
+from assay.verdict.rows import Row
 
 
 def remaining_s(replay: Replay) -> float:
@@ -45,6 +46,11 @@ def planned_blocks(replay: Replay) -> int:
         return 8
     block_s = sum(made) / len(made) * len(replay.whole() or replay.plan.schedule[0])
     return max(8, min(int(replay.plan.runs_budget_s / block_s), len(replay.plan.schedule)))
+
+
+def _named(plan: Plan, row: Row) -> str:
+    """What a row is about, at its point of an axis."""
+    return label(row) if plan.axis is None else f"{row.case}: {label(row)}"
 
 
 def _waiting(foreign_cpus: float, time: str) -> str:
@@ -97,7 +103,7 @@ class Plain:
         self.blocks = len(replay.blocks)
         left = format_duration(remaining_s(replay))
         primary = [r for r in replay.ruling.rows if r.metric == replay.plan.primary]
-        decided = [f"{label(r)} {r.word}" for r in primary if r.word != "undecided"]
+        decided = [f"{_named(replay.plan, r)} {r.word}" for r in primary if r.word != "undecided"]
         said = ", ".join(decided) or "nothing decided yet"
         self.say(f"block {self.blocks}: {said}; at most {left} left")
 
@@ -207,7 +213,9 @@ class Terminal:
                 continue
             word = Text(row.word, style=STYLES[row.word])
             blocks = str(row.blocks)
-            table.add_row(Text(label(row)), word, Text(interval(row)), estimate(row), blocks)
+            table.add_row(
+                Text(_named(replay.plan, row)), word, Text(interval(row)), estimate(row), blocks
+            )
         return table
 
     def _progress(self, replay: Replay) -> Progress:

@@ -243,7 +243,8 @@ def _evidence(plan: Plan, row: Row) -> list[str]:
 def forest(plan: Plan, verdicts: Verdicts) -> Forest:
     """What the forest plot draws: effects in log units of the ratio where they are large."""
     groups = []
-    rows = [r for r in primary(verdicts) if r.contrast.kind != "scaling"]
+    # Along an axis the curves show them.
+    rows = [r for r in primary(verdicts) if r.contrast.kind != "scaling" and plan.axis is None]
     for case, mine in by_case(plan, rows):
         found = sections(plan, mine)
         for section in found:

@@ -120,20 +120,22 @@ class ScalingSection:
 
 def scaling_view(plan: Plan, verdicts: Verdicts) -> ScalingSection | None:
     """Curves, fits, comparisons and throughput per case; None in other designs."""
-    if not verdicts.scaling or plan.scaling is None:
+    if not verdicts.scaling:
         return None
+    planned = plan.scaling or plan.axis
+    cpus = planned.cpus if planned is not None else 0
     values = [v for c in verdicts.scaling for v in (*c.measured, *c.curve)]
     divisor, unit = axis_scale(max(values, default=0.0), metric(plan.primary).unit)
     levels = sorted({n for c in verdicts.scaling for n in c.levels})
     return ScalingSection(
         axis=f"{plan.primary}, {unit}" if unit else plan.primary,
         divisor=divisor,
-        cpus=plan.scaling.cpus,
-        beyond=bool(levels) and levels[-1] > plan.scaling.cpus,
+        cpus=cpus,
+        beyond=bool(levels) and levels[-1] > cpus,
         levels=levels,
         logarithmic=bool(levels) and levels[-1] >= LOGARITHMIC_FROM * levels[0],
         caution=CAUTION,
-        configurations=list(plan.scaling.configurations),
+        configurations=list(dict.fromkeys(c.configuration for c in verdicts.scaling)),
         groups=[_group(plan, verdicts, case) for case in cases(verdicts)],
     )
 

@@ -30,6 +30,7 @@ from assay.record import (
 )
 from assay.report.html.best import BestSection, best_view
 from assay.report.html.causes import CauseSection, causes_view
+from assay.report.html.curves import CurveSection, curves_view
 from assay.report.html.kinds import KindSection, kinds_view
 from assay.report.html.latency import LatencyGroup, latency_groups
 from assay.report.html.profiled import ProfileSection, profile_view
@@ -184,6 +185,7 @@ class ReportView:
     """What the answer is about."""
     banners: list[Banner]
     screen: ScreenSection | None
+    curves: CurveSection | None
     scaling: ScalingSection | None
     verdicts: VerdictSection
     causes: CauseSection
@@ -215,6 +217,7 @@ def view(bundle: Bundle) -> ReportView:
         scope=particulars.scope(plan, host, len(runs)),
         banners=banners(plan, verdicts, finished),
         screen=screen_view(plan, verdicts),
+        curves=curves_view(plan, verdicts),
         scaling=scaling_view(plan, verdicts),
         verdicts=_verdict_section(plan, verdicts),
         causes=causes_view(plan, explanations(plan, runs, verdicts)),
@@ -243,7 +246,7 @@ def view(bundle: Bundle) -> ReportView:
 LOGARITHMIC_ABOVE = 8.0
 """A span of latencies beyond this factor hides the small ones on a linear axis."""
 
-CHARTS = ("screen", "scaling", "best", "forest", "kinds", "runs", "latency", "cpus")
+CHARTS = ("screen", "curves", "scaling", "best", "forest", "kinds", "runs", "latency", "cpus")
 """The parts of a view that charts are drawn from."""
 
 

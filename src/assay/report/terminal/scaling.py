@@ -23,7 +23,7 @@ def scaling_lines(plan: Plan, verdicts: Verdicts) -> list[Line]:
     lines: list[Line] = []
     for case in cases(verdicts):
         curves = [c for c in verdicts.scaling if c.case == case]
-        where = f", case {case}" if len(plan.cases) > 1 else ""
+        where = f", case {case}" if case and len(plan.cases) > 1 else ""
         lines.append(Line(f"Scaling: {plan.primary} over threads{where}", "dim"))
         sentences: dict[str, list[str]] = {}
         for curve in curves:

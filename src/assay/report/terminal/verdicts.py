@@ -16,6 +16,7 @@ from assay.explain import Explanation
 from assay.plan import Plan
 from assay.record import RunRecord
 from assay.report.terminal.best import best_lines
+from assay.report.terminal.curves import curve_lines
 from assay.report.terminal.scaling import scaling_lines
 from assay.report.terminal.screen import screen_lines
 from assay.report.words.best import NAMES_SHOWN, few, standing
@@ -71,11 +72,11 @@ def verdict_lines(
     if told:
         lines += [Line(f"no verdict is valid: {told}", STYLES["invalid"]), Line("")]
     lines += screen_lines(plan, verdicts)
-    lines += _confirmed(plan, verdicts, explained)
+    lines += curve_lines(verdicts) if plan.axis else _confirmed(plan, verdicts, explained)
     lines += scaling_lines(plan, verdicts)
     lines += _kinds(plan, verdicts)
     lines += _slow(verdicts, plan)
-    lines += [] if told else _leads(plan, verdicts)
+    lines += [] if told or plan.axis else _leads(plan, verdicts)
     best = best_lines(plan, verdicts)
     lines += [*best, Line("")] if best else []
     return lines + build_lines(plan) + _footer(verdicts) + uncounted_lines(plan)

@@ -14,6 +14,7 @@ from assay.core.units import format_percent, percent
 from assay.plan import CONTROLS, Plan
 from assay.reasons import Code
 from assay.report.words.best import standing
+from assay.report.words.curves import curve_sentences
 from assay.report.words.scaling import compared, not_compared, wins
 from assay.report.words.sections import flips, headline, left_race, primary, slow_runs
 from assay.report.words.wording import (
@@ -35,6 +36,8 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
         return [f"There is no answer: {told}.", "Find out why before any of it is believed."]
     if plan.scaling is not None:
         return [s for s in _scales(plan, verdicts) if s]
+    if plan.axis is not None:
+        return _along(plan, verdicts)
     rows = headline(plan, verdicts)
     arms = [r for r in rows if is_arm(r)]
     if plan.screen is not None and verdicts.screen is None:
@@ -246,6 +249,20 @@ def _placebo(row: Row) -> str:
     return ""
 
 
+# curves
+
+
+def _along(plan: Plan, verdicts: Verdicts) -> list[str]:
+    """What every comparison comes to over its axis, then how it scales, and what is wrong."""
+    if not verdicts.curves or verdicts.planned is None:
+        return ["There is no answer yet: too few blocks are done."]
+    said = [f"{text[:1].upper()}{text[1:]}." for text in curve_sentences(verdicts)]
+    said += _scales(plan, verdicts) if verdicts.scaling else []
+    rows = primary(verdicts)
+    said += list(dict.fromkeys(_placebo(r) for r in rows if r.arm in _placebos(plan)))
+    return [s for s in said if s]
+
+
 # scaling
 
 
@@ -255,7 +272,7 @@ def _scales(plan: Plan, verdicts: Verdicts) -> list[str]:
         return ["There is no answer yet: not all blocks are done."]
     said = []
     for case in dict.fromkeys(c.case for c in verdicts.scaling):
-        where = f" in case {case}" if len(plan.cases) > 1 else ""
+        where = f" in case {case}" if case and len(plan.cases) > 1 else ""
         curves = [c for c in verdicts.scaling if c.case == case]
         refused = {c.refused for c in curves}
         if len(refused) == 1 and curves[0].refused:

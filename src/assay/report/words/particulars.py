@@ -55,7 +55,7 @@ def plan_pairs(plan: Plan, verdicts: Verdicts, runs: Sequence[RunRecord]) -> Pai
     pairs = [
         ("primary metric", f"{plan.primary}: {primary.text}, {primary.better} is better"),
         ("design", DESIGNS.get(plan.design, plan.design)),
-        ("cases", "; ".join(map(_case, plan.cases))),
+        ("cases", _cases(plan)),
         ("blocks", f"{_blocks(plan, verdicts)}; {verdicts.runs} runs"),
         ("size", _size_text(plan, verdicts)),
         ("extension", _extension(verdicts)),
@@ -70,6 +70,18 @@ def plan_pairs(plan: Plan, verdicts: Verdicts, runs: Sequence[RunRecord]) -> Pai
     if plan.source:
         pairs.insert(0, ("where the study comes from", plan.source))
     return pairs
+
+
+def _cases(plan: Plan) -> str:
+    """Every case; along an axis what it varies, and the points."""
+    axis = plan.axis
+    if axis is None:
+        return "; ".join(map(_case, plan.cases))
+    first = list(dict.fromkeys(p.text for p in axis.points if not p.later))
+    grid = len({p.value for p in axis.points})
+    added = f"; at most {axis.extra} more, of a grid of {grid} points" if axis.extra else ""
+    ran = dict.fromkeys(f"{c.workload} on {c.target}" for c in plan.cases)
+    return f"{'; '.join(ran)}: {axis.varies} = {', '.join(first)}{added}"
 
 
 def _case(case: PlannedCase) -> str:
@@ -148,6 +160,7 @@ def _order(plan: Plan) -> str:
     return (
         f"a block is {once}, in a random order drawn from the seed before the first run; "
         "a void run has its case run again in that block, in a new order"
+        + ("" if plan.axis is None else f"; each point of {plan.axis.name} is a case")
     )
 
 

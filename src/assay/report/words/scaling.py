@@ -55,10 +55,9 @@ class ThreadRow:
 
 def thread_rows(plan: Plan, verdicts: Verdicts, case: str) -> list[ThreadRow]:
     """Per number of threads: what each configuration measured, and what their ratio suggests."""
-    assert plan.scaling is not None
     unit = metric(plan.primary).unit
     curves = [c for c in verdicts.scaling if c.case == case]
-    threads = {p.arm: p.threads for p in plan.scaling.points}
+    threads = {p.arm: p.threads for p in plan.scaling.points} if plan.scaling else {}
     leads = {threads[r.arm]: r for r in by_threads(plan, verdicts) if r.case == case}
     found = []
     for level in sorted({n for curve in curves for n in curve.levels}):

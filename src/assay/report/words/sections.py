@@ -75,7 +75,7 @@ def headline(plan: Plan, verdicts: Verdicts) -> list[Row]:
 
 def main_case(plan: Plan) -> str:
     """The case that a study speaks of first."""
-    return SUITE if len(plan.cases) > 1 else plan.cases[0].name
+    return SUITE if plan.has_suite else plan.cases[0].name
 
 
 def heading(plan: Plan, case: str) -> str:
@@ -84,7 +84,7 @@ def heading(plan: Plan, case: str) -> str:
         return ""
     if case == SUITE:
         return f"{'Both' if len(plan.cases) == 2 else f'All {len(plan.cases)}'} cases together"
-    return f"Case {case}"
+    return f"Case {case}" if plan.axis is None else case
 
 
 # leads
