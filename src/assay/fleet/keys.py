@@ -127,8 +127,8 @@ def _certificates(folder: Path, addresses: Sequence[str], name: str) -> None:
             "basicConstraints=CA:FALSE\n"
         )
         days, authority = ["-days", str(DAYS)], str(folder / AUTHORITY)
-        subject = ["-subj", f"/CN=assay fleet {name}"]
-        _openssl(["req", "-x509", *new, "-keyout", ca_key, "-out", authority, *days, *subject])
+        subject, issuer = (["-subj", f"/CN=assay {what} {name}"] for what in ("host", "fleet"))
+        _openssl(["req", "-x509", *new, "-keyout", ca_key, "-out", authority, *days, *issuer])
         _openssl(["req", *new, "-keyout", f"{made}/host.key", "-out", asked, *subject])
         _openssl(
             [
