@@ -25,6 +25,7 @@ from outcome import Row, write_json
 from assay.core.errors import FleetError
 from assay.fleet import nodes
 from assay.fleet.inventory import read_inventory
+from assay.fleet.keys import security
 from assay.fleet.ray_transport import connected
 from assay.fleet.rays import IdleCost
 from assay.fleet.transport import Link, placed
@@ -86,8 +87,9 @@ def run(rounds: int, seconds: float, seed: int) -> list[Row]:
         inventory = read_inventory(file)
         host = inventory.hosts["here"]
         try:
-            nodes.start(inventory, host, {})
-            environment = nodes.environment({})
+            secure = security(inventory)
+            nodes.start(inventory, host, secure)
+            environment = nodes.environment(secure)
             with (
                 connected(inventory.address, environment, host.address) as hosts,
                 placed(hosts, host.name, 30.0) as link,

@@ -93,10 +93,20 @@ def test_a_secret_of_another_user_is_refused(lab: Inventory) -> None:
         security(lab)
 
 
-def test_a_fleet_on_loopback_runs_without_keys(tmp_path: Path) -> None:
-    """And has none to make."""
+def test_a_fleet_on_loopback_draws_its_token_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other users of the machine reach it; it has no keys to make, and needs no TLS."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     lab = inventory(tmp_path, LOOPBACK)
-    assert security(lab) == {}
+    found = security(lab)
+    token = Path(found["RAY_AUTH_TOKEN_PATH"])
+    assert found.keys() == {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN_PATH"}
+    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+    first = token.read_text()
+    assert len(first) == 64
+    assert security(lab) == found
+    assert token.read_text() == first
     with pytest.raises(InputError, match="names no folder of keys"):
         make_keys(lab)
 

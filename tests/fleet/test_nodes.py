@@ -56,7 +56,7 @@ def test_a_host_that_runs_already_is_not_started_again(
 ) -> None:
     """The command that ends it is named."""
     lab = inventory(tmp_path, LOOPBACK)
-    monkeypatch.setattr(nodes, "import_ray", lambda: None)
+    monkeypatch.setattr(nodes, "require_ray", lambda: None)
     words = [sys.executable, "-c", "import time; time.sleep(60)"]
     process = subprocess.Popen(words, env={**os.environ, MARK: "lab/here"})
     try:

@@ -107,11 +107,7 @@ def test_nodes_that_live_are_hosts_by_label_or_address() -> None:
 
 def test_without_ray_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything else of Assay runs without."""
-
-    def absent(name: str) -> Any:
-        raise ImportError(f"No module named {name!r}")
-
-    monkeypatch.setattr(ray_transport, "import_module", absent)
+    monkeypatch.setattr(ray_transport, "find_spec", lambda name: None)
     with pytest.raises(FleetError, match="needs Ray, which is not here") as raised:
         import_ray()
     assert raised.value.next_step == "pip install 'assay[fleet]'"

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from assay.core.errors import LostError
+from assay.core.errors import LostError, RunError
 from assay.fleet.clean_start import clean_environment
 from assay.fleet.protocol import Answer, Control, Request, read_answer
 
@@ -85,7 +85,7 @@ class KeptAgent:
 
     def _listen(self) -> None:
         assert self.process.stdout is not None, "it is a pipe"
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RunError):
             for line in self.process.stdout:
                 answer = read_answer(line)
                 waits = None if isinstance(answer, Control) else self._answers.get(answer.id)

@@ -19,9 +19,11 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from assay.core.errors import FleetError, InputError
+from assay.core.paths import user_state
 from assay.fleet.inventory import Inventory
 
 TOKEN, AUTHORITY, CERTIFICATE, KEY = "token", "ca.crt", "host.crt", "host.key"
@@ -32,25 +34,39 @@ PATIENCE_S = 60.0
 
 
 def security(inventory: Inventory) -> dict[str, str]:
-    """Ray's variables of token and certificates; none where a fleet on loopback has no keys.
+    """Ray's variables of token and certificates. A fleet on loopback without keys has a token all the
+    same, which is drawn here: other users of the machine reach it.
 
     FleetError if the folder lacks a file, or others may read a secret in it.
     """
     if inventory.keys is None:
         if not inventory.is_loopback:  # reading the inventory has refused it already
             raise FleetError("a fleet that others can reach needs keys", next_step="docs/fleet.md")
-        return {}
+        return _token(_own_token(inventory))
     folder = inventory.keys.resolve()
     for name in FILES:
         _require(folder / name, name in SECRET, inventory.path)
     return {
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN_PATH": str(folder / TOKEN),
+        **_token(folder / TOKEN),
         "RAY_USE_TLS": "1",
         "RAY_TLS_CA_CERT": str(folder / AUTHORITY),
         "RAY_TLS_SERVER_CERT": str(folder / CERTIFICATE),
         "RAY_TLS_SERVER_KEY": str(folder / KEY),
     }
+
+
+def _token(file: Path) -> dict[str, str]:
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(file)}
+
+
+def _own_token(inventory: Inventory) -> Path:
+    """The token of a fleet that nobody else joins."""
+    file = user_state() / "fleet" / f"{inventory.name}.token"
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        _write_secret(file, secrets.token_hex(32))
+    _require(file, True, inventory.path)
+    return file
 
 
 def _require(file: Path, is_secret: bool, inventory: str) -> None:

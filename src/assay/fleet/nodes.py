@@ -25,7 +25,7 @@ from assay.core.paths import user_state
 from assay.fleet import rays
 from assay.fleet.clean_start import MARK
 from assay.fleet.inventory import PORTS, FleetHost, Inventory
-from assay.fleet.ray_transport import NAME_LABEL, import_ray
+from assay.fleet.ray_transport import NAME_LABEL, require_ray
 from assay.linux.processes import identity, is_alive, marked, read, tree
 
 STARTED = "Ray runtime started."
@@ -63,7 +63,7 @@ def start(inventory: Inventory, host: FleetHost, secure: Mapping[str, str]) -> P
 
     FleetError if it runs already, does not come up, or Ray is not here.
     """
-    import_ray()
+    require_ray()
     if running(inventory, host):
         raise FleetError(
             f"{host.name} of the fleet {inventory.name} runs here already",
@@ -73,16 +73,17 @@ def start(inventory: Inventory, host: FleetHost, secure: Mapping[str, str]) -> P
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark = {MARK: _mark(inventory, host)}
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            words(inventory, host, _folder()),
+        # It forks: what is started is nobody's child, and belongs to no terminal.
+        subprocess.run(
+            ["setsid", "--fork", *words(inventory, host, _folder())],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment(secure), **mark},
             cwd="/",
-            start_new_session=True,
+            check=True,
         )
-    if not _has_started(process, log):
+    if not _has_started(inventory, host, log):
         end(inventory, host)
         said = [line.strip() for line in read(log).splitlines() if line.strip()]
         raise FleetError(
@@ -92,12 +93,12 @@ def start(inventory: Inventory, host: FleetHost, secure: Mapping[str, str]) -> P
     return log
 
 
-def _has_started(process: subprocess.Popen[bytes], log: Path) -> bool:
+def _has_started(inventory: Inventory, host: FleetHost, log: Path) -> bool:
     until = time.monotonic() + START_S
-    while process.poll() is None and time.monotonic() < until:
+    while running(inventory, host) and time.monotonic() < until:
         if STARTED in read(log):
             return True
-        time.sleep(0.1)
+        time.sleep(0.2)
     return False
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from assay.core.errors import FleetError, LostError
@@ -43,15 +44,19 @@ class Relay:
         self._agent.end()
 
 
-def import_ray() -> Any:
-    """The package. MissingError's kind with the command that installs it."""
-    try:
-        return import_module("ray")
-    except ImportError as error:
+def require_ray() -> None:
+    """FleetError if the package is not here."""
+    if find_spec("ray") is None:
         raise FleetError(
-            f"a fleet of several hosts needs Ray, which is not here: {error}",
+            "a fleet of several hosts needs Ray, which is not here",
             next_step="pip install 'assay[fleet]'",
-        ) from error
+        )
+
+
+def import_ray() -> Any:
+    """The package. FleetError if it is not here."""
+    require_ray()
+    return import_module("ray")
 
 
 class RayLink:
@@ -73,7 +78,8 @@ class RayLink:
         self._is_over = True
         with suppress(LostError):
             self._get(self._actor.end.remote(), READY_S, "end")
-        self._ray.kill(self._actor, no_restart=True)
+        with suppress(self._ray.exceptions.RayError):
+            self._ray.kill(self._actor, no_restart=True)
 
     def _get(self, asked: Any, patience_s: float, verb: str) -> Any:
         try:
