@@ -34,8 +34,8 @@ PATIENCE_S = 60.0
 
 
 def security(inventory: Inventory) -> dict[str, str]:
-    """Ray's variables of token and certificates. A fleet on loopback without keys has a token all the
-    same, which is drawn here: other users of the machine reach it.
+    """Ray's variables of token and certificates. A fleet on loopback without keys has a token too,
+    which is drawn here: other users of the machine reach it.
 
     FleetError if the folder lacks a file, or others may read a secret in it.
     """
