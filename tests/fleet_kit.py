@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 from typing import Any
 
+from assay.bench.machine_runs import MachineSeams
 from assay.fleet.agent import Agent
 from assay.fleet.inventory import Inventory, read_inventory
 from assay.fleet.local import LocalHosts
 from assay.fleet.transport import PresentHost
-from fakes import FACTS
+from fakes import FACTS, FakeTarget
 
 LOOPBACK = """name = "lab"
 head = "here"
@@ -65,3 +67,10 @@ def local(inventory: Inventory, **agents: Agent) -> LocalHosts:
         (PresentHost(name, inventory.hosts[name].address, inventory.hosts[name].labels), found)
         for name, found in agents.items()
     )
+
+
+def measuring(fake: FakeTarget, **facts: Any) -> Agent:
+    """An agent that can make runs, of a fake target, on a host with other facts."""
+    seams = MachineSeams(targets={"engine": fake}, clocks=fake.clock.clocks())
+    known = {**FACTS, "arch": platform.machine(), **facts}
+    return Agent(facts=lambda: known, sleep=lambda seconds: None, seams=seams)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli import fleet
+from assay.cli import _fleet
 from assay.fleet import nodes
 from assay.fleet.agent import Agent
 from assay.fleet.keys import FILES
@@ -45,7 +45,7 @@ def join(monkeypatch: pytest.MonkeyPatch, folder: Path, **agents: Agent) -> dict
         seen.update(address=address, environment=dict(environment), own=own)
         yield local(two(folder), **agents)
 
-    monkeypatch.setattr(fleet, "connected", connected)
+    monkeypatch.setattr(_fleet, "connected", connected)
     return seen
 
 

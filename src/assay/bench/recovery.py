@@ -8,10 +8,11 @@ from assay.host.transaction import HostTree
 from assay.host.transaction import abandoned as transactions
 from assay.targets import TARGETS
 from assay.targets.servers.framework.attached_settings import abandoned as settings
-from assay.undo.recovery import Recovered, recover
+from assay.undo.recovery import Kind, Recovered, recover
 
 
-def take_back() -> Recovered:
-    """All of it, by the journals that are there; what was brought back, and what could not be."""
+def take_back(*more: Kind) -> Recovered:
+    """All of it, by the journals that are there, and of `more` kinds; what was brought back, and
+    what could not be."""
     servers = {k: t.attachable for k, t in TARGETS.items() if t.attachable is not None}
-    return recover(partial(transactions, HostTree()), partial(settings, servers))
+    return recover(partial(transactions, HostTree()), partial(settings, servers), *more)

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
+from assay.cli import fleet_run
+from assay.cli._fleet import ADDRESS_OPTION, AS_OPTION, FILE, OPTIONAL_FILE, joined_either, which
 from assay.cli._output import JSON_OPTION, guarded, story, tell, tell_json
-from assay.core.errors import ExitCode, InputError
+from assay.core.errors import ExitCode
 from assay.core.units import format_duration
 from assay.fleet import nodes
 from assay.fleet.checking import EMULATED, FleetFinding, FleetReport, HostReport
 from assay.fleet.checking import check as check_hosts
 from assay.fleet.checking import status as status_of
-from assay.fleet.inventory import FleetHost, Inventory, read_inventory
-from assay.fleet.keys import make_keys, require_secure, security
-from assay.fleet.ray_transport import RayHosts, connected
+from assay.fleet.inventory import read_inventory
+from assay.fleet.keys import make_keys, security
 from assay.report import Line
-
-FILE = typer.Argument(..., help="The inventory: a TOML file with the hosts.")
-OPTIONAL_FILE = typer.Argument(None, help="The inventory: a TOML file with the hosts.")
-AS_OPTION = typer.Option(
-    None, "--as", help="Which host of the inventory this machine is; by default its head."
-)
-ADDRESS_OPTION = typer.Option(
-    None, help="A cluster of Ray that runs already, in place of the inventory.", metavar="HOST:PORT"
-)
 
 
 @guarded
@@ -51,7 +41,7 @@ def up(file: Path = FILE, as_: str = AS_OPTION) -> ExitCode | None:
     Example: assay fleet up lab.toml
     """
     inventory = read_inventory(file)
-    host = _which(inventory, as_)
+    host = which(inventory, as_)
     log = nodes.start(inventory, host, security(inventory))
     tell([Line(f"{host.name} is up at {host.address}")])
     story().print(f"log {log}", style="dim")
@@ -68,7 +58,7 @@ def down(file: Path = FILE, as_: str = AS_OPTION) -> ExitCode | None:
     Example: assay fleet down lab.toml
     """
     inventory = read_inventory(file)
-    host = _which(inventory, as_)
+    host = which(inventory, as_)
     was = nodes.end(inventory, host)
     tell([Line(f"{host.name} has ended" if was else f"{host.name} did not run here")])
     return None
@@ -85,7 +75,7 @@ def status(
 
     Example: assay fleet status lab.toml
     """
-    with _joined(file, address, as_) as (hosts, inventory):
+    with joined_either(file, address, as_) as (hosts, inventory):
         return _answer(status_of(hosts, inventory), json)
 
 
@@ -100,35 +90,11 @@ def check(
 
     Example: assay fleet check lab.toml
     """
-    with _joined(file, address, as_) as (hosts, inventory):
+    with joined_either(file, address, as_) as (hosts, inventory):
         report = check_hosts(
             hosts, inventory, lambda name: story().print(f"asking {name}", style="dim")
         )
     return _answer(report, json)
-
-
-@contextmanager
-def _joined(
-    file: Path | None, address: str | None, as_: str | None
-) -> Iterator[tuple[RayHosts, Inventory | None]]:
-    """The hosts of an inventory, or of a cluster of somebody's."""
-    if (file is None) == (address is None):
-        raise InputError("name an inventory, or a cluster with --address, and not both")
-    if file is None:
-        assert address is not None, "one of them is given"
-        require_secure(address, os.environ)
-        with connected(address, {}) as hosts:
-            yield hosts, None
-        return
-    inventory = read_inventory(file)
-    own = _which(inventory, as_).address
-    secure = nodes.environment(security(inventory))
-    with connected(inventory.address, secure, own) as hosts:
-        yield hosts, inventory
-
-
-def _which(inventory: Inventory, as_: str | None) -> FleetHost:
-    return inventory.host(as_ or inventory.head)
 
 
 def _answer(report: FleetReport, json: bool) -> ExitCode | None:
@@ -188,4 +154,11 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="fleet")
 
 
-COMMANDS = {"keys": keys, "up": up, "down": down, "status": status, "check": check}
+COMMANDS = {
+    "keys": keys,
+    "up": up,
+    "down": down,
+    "status": status,
+    "check": check,
+    "run": fleet_run.run,
+}

@@ -1,33 +1,30 @@
 """The agent: Assay as it runs on one machine, asked by verbs.
 
-It does not know who asks: Ray's relay through a keeper, a keeper alone, or a test in the same
-process. What has to be arranged around it (Ray is stopped, a window is quiet) it is given.
+It does not know who asks: its own process below a keeper (`agent_process.py`), or a test in the
+same process. What has to be arranged around it (Ray is stopped, a window is quiet) it is given.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
-import signal
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from importlib.metadata import version
-from typing import IO, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assay.core import interrupt
-from assay.core.errors import AssayError, InputError, RunError
+from assay.bench.life import Quiet, nothing_to_quieten
+from assay.bench.machine_runs import MachineSeams
+from assay.core.errors import InputError
 from assay.fleet import rays
 from assay.fleet.clean_start import leftovers
-from assay.fleet.protocol import Answer, Control, as_problem, read_answer, read_request
+from assay.fleet.host_study import HostStudies
 from assay.host import host_facts
 
 LONGEST_IDLE_S = 10.0
-PR_SET_PDEATHSIG = 1
 
 
 class AgentHello(BaseModel):
@@ -68,25 +65,24 @@ class IdleRequest(BaseModel):
     stopped: bool = False
 
 
-Quiet = Callable[[float], AbstractContextManager[None]]
-"""Stops Ray's processes for at most so many seconds, as long as the block runs."""
-
-
 class Agent:
     """The verbs. `rays` gives Ray's processes here; `quiet` stops them; `facts` are the host's."""
 
     def __init__(
         self,
         rays: Callable[[], list[int]] = lambda: [],
-        quiet: Quiet = nullcontext,
+        quiet: Quiet = nothing_to_quieten,
         facts: Callable[[], dict[str, Any]] = host_facts,
         sleep: Callable[[float], object] = time.sleep,
+        seams: MachineSeams | None = None,
     ) -> None:
         self._rays, self._quiet, self._facts, self._sleep = rays, quiet, facts, sleep
+        studies = HostStudies(seams or MachineSeams(quiet=quiet), facts)
         self._verbs: dict[str, Callable[[Mapping[str, Any]], BaseModel]] = {
             "hello": self._hello,
             "clock": self._clock,
             "idle": self._idle,
+            **studies.verbs,
         }
 
     def answer(self, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,61 +120,3 @@ class Agent:
         pids = self._rays()
         with self._quiet(seconds + 1.0) if asked.stopped else nullcontext():
             return rays.idle_cost(pids, seconds, self._sleep)
-
-
-class _Kept:
-    """An agent's side of its keeper: requests from stdin, answers to stdout, words between."""
-
-    def __init__(self, given: IO[bytes], out: IO[bytes]) -> None:
-        self._given, self._out = given, out
-        self._agent = Agent(lambda: rays.processes(os.getppid()), self._quiet)
-
-    def serve(self) -> None:
-        """Answer until the keeper closes the pipe."""
-        for line in self._given:
-            request = read_request(line)
-            try:
-                answer = Answer(
-                    id=request.id, result=self._agent.answer(request.verb, request.request)
-                )
-            except AssayError as error:
-                answer = Answer(id=request.id, error=as_problem(error))
-            except Exception as error:  # whatever it is, the head has to know
-                wrong = RunError(f"{request.verb}: {type(error).__name__}: {error}")
-                answer = Answer(id=request.id, error=as_problem(wrong))
-            self._send(answer.line())
-
-    @contextmanager
-    def _quiet(self, seconds: float) -> Iterator[None]:
-        self._ask(Control(control="stop", seconds=seconds))
-        try:
-            yield
-        finally:
-            self._ask(Control(control="go_on"))
-
-    def _ask(self, control: Control) -> None:
-        self._send(control.line())
-        line = self._given.readline()
-        if not line or not isinstance(read_answer(line), Control):
-            raise RunError("the keeper of an agent does not answer")
-
-    def _send(self, line: bytes) -> None:
-        self._out.write(line)
-        self._out.flush()
-
-
-def main() -> None:
-    """`python -m assay.fleet.agent`: below a keeper, with which it ends."""
-    interrupt.listen()
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    # Whatever else is written goes to stderr: stdout is the keeper's.
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    try:
-        _Kept(sys.stdin.buffer, out).serve()
-    except (KeyboardInterrupt, BrokenPipeError):
-        return
-
-
-if __name__ == "__main__":
-    main()

@@ -36,11 +36,11 @@ from assay.fleet import rays
 from assay.fleet.clean_start import clean
 from assay.fleet.protocol import RENEW, Answer, Control, as_problem, read_answer, read_request
 
-AGENT = (sys.executable, "-P", "-m", "assay.fleet.agent")
+AGENT = (sys.executable, "-P", "-m", "assay.fleet.agent_process")
 PATIENCE_S = 10.0
 """How long an agent has to bring back by itself what it changed, once it is told to end."""
-LONGEST_STOP_S = 15.0
-"""Of Ray's processes: Ray gives a host up for dead after about half a minute."""
+LONGEST_STOP_S = 45.0
+"""Of Ray's processes: `nodes.QUIET` has Ray give a host up after two minutes."""
 
 
 class _Asked(Exception):
@@ -162,13 +162,16 @@ class Keeper:
             self._go_on_at = time.monotonic() + seconds
             # No renewal can come before Ray goes on.
             self._until = max(self._until, self._go_on_at + self._lease_s)
-            self._stopped = rays.stop(rays.processes(os.getpid()))
+            pids = self._stopped = rays.stop(rays.processes(os.getpid()))
         else:
+            pids = self._stopped
             self._go_on()
-        self._tell(Control(control="done", pids=self._stopped).line())
+        self._tell(Control(control="done", pids=pids).line())
 
     def _go_on(self) -> None:
-        rays.go_on(self._stopped)
+        if self._stopped:
+            rays.go_on(self._stopped)
+            self._until = time.monotonic() + self._lease_s
         self._stopped = []
 
     def _tell(self, line: bytes) -> None:
@@ -203,11 +206,12 @@ def start_agent(words: Sequence[str] = AGENT) -> subprocess.Popen[bytes]:
 
 
 def bring_back() -> None:
-    """What the agent left of its changes. Errors are written to stderr: the next `assay` command
-    on this host tries again."""
+    """What the agent left: values of the host, settings of attached servers, commands of studies.
+    Errors are written to stderr: the next `assay` command or agent tries again."""
     from assay.bench.recovery import take_back
+    from assay.fleet.host_study import abandoned
 
-    found = take_back()
+    found = take_back(abandoned)
     for what in found.done:
         _note(f"brought back: {what}")
     for error in found.failed:

@@ -45,12 +45,16 @@ QUIET = {
     "RAY_debug_dump_period_milliseconds": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_event_stats": "0",
+    "RAY_health_check_failure_threshold": "24",
+    "RAY_health_check_period_ms": "5000",
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_raylet_check_gc_period_milliseconds": "1000",
     "RAY_raylet_report_resources_period_milliseconds": "1000",
     "RAY_task_events_report_interval_ms": "0",
 }
-"""Names as in Ray's ray_config_def.h: slower timers, and nothing that nobody reads."""
+"""Names as in Ray's ray_config_def.h: slower timers, nothing that nobody reads, and two minutes
+until a host is given up, so that it may be stopped for a window. A lost one is seen by calls and by
+its lease."""
 
 
 def environment(secure: Mapping[str, str]) -> dict[str, str]:

@@ -78,7 +78,7 @@ class Answer(_Line):
 
 class Control(_Line):
     """Between agent and keeper: `stop` Ray for at most so long, or `go_on`; `done` is the answer.
-    Pids of what was stopped."""
+    `pids` are those that were stopped until then."""
 
     control: Literal["stop", "go_on", "done"]
     seconds: float = 0.0
