@@ -17,7 +17,8 @@ from assay.fleet.agent import Agent
 from assay.fleet.keys import FILES
 from assay.fleet.local import LocalHosts
 from cli_kit import assay
-from fleet_kit import LOOPBACK, agent, inventory, local, two
+from fakes import STUDY, FakeTarget
+from fleet_kit import LOOPBACK, agent, inventory, local, measuring, two
 
 ARCH = platform.machine()
 
@@ -148,3 +149,61 @@ def test_down_says_whether_anything_ran(tmp_path: Path) -> None:
     inventory(tmp_path, LOOPBACK)
     done = assay("fleet", "down", tmp_path / "lab.toml")
     assert (done.returncode, done.stdout) == (0, "here did not run here\n")
+
+
+def test_studies_run_on_the_hosts_that_have_the_labels(
+    lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line and a report for each; as JSON too; a second time nothing is run again."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(lab.parent / "state"))
+    fake = FakeTarget()
+    join(monkeypatch, lab.parent, x86=measuring(fake), arm=measuring(FakeTarget()))
+    for name in ("one", "two"):
+        (lab.parent / f"{name}.toml").write_text(STUDY)
+    asked = ("fleet", "run", lab, lab.parent / "one.toml", lab.parent / "two.toml")
+    where = ("--where", "type=big", "--out", lab.parent / "bundles", "--seed", "7")
+    done = assay(*asked, *where)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+        ["one", "finished"],
+        ["two", "finished"],
+    ]
+    assert (lab.parent / "bundles" / "one" / "report.html").exists()
+    assert "one begins" in done.stderr
+    started = fake.started
+    told = json.loads(assay(*asked, *where, "--json").stdout)
+    assert [outcome["state"] for outcome in told] == ["finished", "finished"]
+    assert fake.started == started
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("quickstart", "--where", "type=small"), 2, "no host that has joined has these labels"),
+        (("quickstart", "--where", "type"), 2, "write LABEL=VALUE"),
+        (("quickstart", "quickstart"), 2, "two studies would have the bundle"),
+        (("quick",), 2, "neither a file nor a shipped study"),
+    ],
+)
+def test_what_cannot_be_queued_is_refused(
+    lab: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int, said: str
+) -> None:
+    """Before anything runs."""
+    join(monkeypatch, lab.parent, x86=agent(arch=ARCH))
+    done = assay("fleet", "run", lab, *words, "--out", lab.parent / "bundles")
+    assert done.returncode == code
+    assert said in done.stderr
+    assert not (lab.parent / "bundles").exists()
+
+
+def test_a_study_that_failed_makes_the_exit_code(
+    lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is wrong, and what to do next."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(lab.parent / "state"))
+    join(monkeypatch, lab.parent, x86=measuring(FakeTarget()))
+    (lab.parent / "bad.toml").write_text("name = 3")
+    done = assay("fleet", "run", lab, lab.parent / "bad.toml", "--out", lab.parent / "bundles")
+    assert done.returncode == 2
+    assert done.stdout.split()[:2] == ["bad", "failed"]
+    assert "x86: " in done.stdout

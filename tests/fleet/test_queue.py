@@ -15,7 +15,7 @@ from assay.fleet.agent import Agent
 from assay.fleet.local import LocalHosts
 from assay.fleet.queue import QueuedOutcome, QueuedStudy, StudyQueue
 from assay.fleet.transport import PresentHost
-from assay.record import Bundle, verify
+from assay.record import Bundle, differences
 from fakes import STUDY, FakeTarget
 from fleet_kit import measuring
 
@@ -78,7 +78,7 @@ def test_ten_hosts_run_a_hundred_studies_one_at_a_time(tmp_path: Path) -> None:
     assert told.most == 1
     assert len({host for _, host in told.began}) == 10
     bundle = Bundle.open(tmp_path / "s42")
-    assert verify(bundle) == []
+    assert differences(bundle) == []
 
 
 def test_a_study_that_is_finished_is_not_run_again(tmp_path: Path) -> None:
@@ -161,4 +161,3 @@ def test_ctrl_c_ends_the_runs_in_progress_and_is_raised(
     (outcome, *_) = queue(studies(tmp_path, 2), hosts(arm=measuring(fake())), Told())
     assert outcome.state == "stopped"
     assert Bundle.open(tmp_path / "s0").runs()
-    monkeypatch.undo()

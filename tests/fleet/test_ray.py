@@ -105,6 +105,56 @@ def test_a_fleet_of_one_comes_up_is_checked_and_goes(alone: tuple[Path, Inventor
     assert run("fleet", "status", file).returncode == 3
 
 
+QUICK = """
+name = "quick"
+question = "Is the lock-free cache faster?"
+
+[target]
+kind = "engine"
+
+[workload]
+kind = "ycsb"
+records = 2000
+fields = 1
+
+[measure]
+primary = "throughput"
+warmup = "50ms"
+window = "100ms"
+design = "runs"
+
+[[factor]]
+name = "cache"
+change = "engine.data_cache"
+
+[design]
+kind = "one-at-a-time"
+
+[decide]
+budget = "10s"
+"""
+
+
+def test_a_study_runs_on_a_host_while_ray_is_stopped(
+    alone: tuple[Path, Inventory], tmp_path: Path
+) -> None:
+    """Its bundle verifies, and a second time nothing is run."""
+    file, _ = alone
+    assert run("fleet", "up", file).returncode == 0
+    (tmp_path / "quick.toml").write_text(QUICK)
+    words = ("fleet", "run", file, tmp_path / "quick.toml", "--out", tmp_path / "bundles")
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    (outcome,) = json.loads(done.stdout)
+    assert (outcome["state"], outcome["host"]) == ("finished", "here")
+    bundle = tmp_path / "bundles" / "quick"
+    assert run("verify", bundle).returncode == 0
+    lines = (bundle / "runs.jsonl").read_text()
+    assert '"status":"failed"' not in lines.replace(" ", "")
+    assert run(*words).returncode == 0
+    assert (bundle / "runs.jsonl").read_text() == lines
+
+
 @pytest.fixture
 def pair() -> Iterator[Pair]:
     """Two networks of this machine."""
