@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from assay.bench import run
-from assay.bench.commands import pending
+from assay.bench.commands import CommandJournal, pending
+from assay.changes import Command
 from assay.core.errors import BundleError, FleetError, InputError, LostError, MissingError
 from assay.fleet.agent import Agent
 from assay.fleet.host_study import BUNDLE, abandoned, studies_folder
@@ -123,6 +124,9 @@ class Dying(Agent):
             raise LostError("the agent has ended")
         return self._inner.answer(verb, request)
 
+    def end(self) -> None:
+        self._inner.end()
+
 
 @pytest.mark.parametrize("after", [0, 1, 7])
 def test_a_study_whose_host_was_lost_goes_on_as_if_it_had_not_been(
@@ -135,6 +139,7 @@ def test_a_study_whose_host_was_lost_goes_on_as_if_it_had_not_been(
     bundle = prepare_placed(link, tmp_path / "bundle", "fake.toml", STUDY, seed=7)
     with pytest.raises(LostError, match="arm: the agent has ended"):
         run(bundle, maker=PlacedRuns(link, bundle))
+    link.lose()
     assert len(bundle.runs()) < len(whole.runs())
     again, bundle = LocalLink("arm", measuring(fake)), Bundle.open(tmp_path / "bundle")
     require_same_host(again, bundle)
@@ -208,15 +213,13 @@ def test_commands_of_a_killed_agent_are_undone(tmp_path: Path) -> None:
     PlacedRuns(link, bundle).undo()
     folder = studies_folder() / key_of(bundle.folder)
     journal = folder / "journal.jsonl"
-    from assay.bench.commands import CommandJournal
-    from assay.changes import Command
 
     words = ("rm", f"{tmp_path}/on")
     command = Command(("touch", f"{tmp_path}/on"), words, ("ls", f"{tmp_path}/on"), "on")
     CommandJournal(journal, [words]).apply("x", command)
     assert len(pending(journal)) == 1
     assert list(abandoned()) == []
-    (folder / "owner").write_text("1:1")
+    (folder / "owner").write_text("0:0")
     assert recover(abandoned).done == [f"commands of the study {folder.name}"]
     assert not (tmp_path / "on").exists()
     assert not folder.exists()

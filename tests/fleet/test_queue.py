@@ -16,7 +16,7 @@ from assay.fleet.local import LocalHosts
 from assay.fleet.queue import QueuedOutcome, QueuedStudy, StudyQueue
 from assay.fleet.transport import PresentHost
 from assay.record import Bundle, differences
-from fakes import STUDY, FakeTarget
+from fakes import STUDY, FakeTarget, throttled
 from fleet_kit import measuring
 
 
@@ -104,6 +104,9 @@ class Dying(Agent):
             raise LostError("no answer")
         return self._inner.answer(verb, request)
 
+    def end(self) -> None:
+        self._inner.end()
+
 
 def test_a_host_that_is_lost_leaves_the_rest_to_the_others(tmp_path: Path) -> None:
     """Its study waits for it: another machine would not be the same."""
@@ -138,7 +141,6 @@ def test_a_study_that_cannot_be_run_does_not_hold_up_the_next(tmp_path: Path) ->
 
 def test_a_study_that_is_void_too_often_can_be_gone_on_with(tmp_path: Path) -> None:
     """As on one machine."""
-    from fakes import throttled
 
     broken = FakeTarget(script=lambda number, measured: throttled(measured))
     (outcome,) = queue(studies(tmp_path, 1), hosts(arm=measuring(broken)), Told())

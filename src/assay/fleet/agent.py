@@ -77,12 +77,12 @@ class Agent:
         seams: MachineSeams | None = None,
     ) -> None:
         self._rays, self._quiet, self._facts, self._sleep = rays, quiet, facts, sleep
-        studies = HostStudies(seams or MachineSeams(quiet=quiet), facts)
+        self._studies = HostStudies(seams or MachineSeams(quiet=quiet), facts)
         self._verbs: dict[str, Callable[[Mapping[str, Any]], BaseModel]] = {
             "hello": self._hello,
             "clock": self._clock,
             "idle": self._idle,
-            **studies.verbs,
+            **self._studies.verbs,
         }
 
     def answer(self, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,6 +97,10 @@ class Agent:
         except ValidationError as error:
             said = " ".join(str(error).split())
             raise InputError(f"{verb} was asked with what it does not take: {said}") from error
+
+    def end(self) -> None:
+        """It answers nothing any more: another agent may go on with its study."""
+        self._studies.release()
 
     def _hello(self, request: Mapping[str, Any]) -> BaseModel:
         with open("/proc/sys/kernel/random/boot_id") as file:

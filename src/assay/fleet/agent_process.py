@@ -36,8 +36,11 @@ class KeptProcess:
 
     def serve(self) -> None:
         """Answer until the keeper closes the pipe."""
-        for line in self._given:
-            self._send(self._answer(read_request(line)).line())
+        try:
+            for line in self._given:
+                self._send(self._answer(read_request(line)).line())
+        finally:
+            self._agent.end()
 
     def _answer(self, request: Request) -> Answer:
         try:

@@ -180,6 +180,12 @@ class HostStudies:
         self._folder = self._runs = None
         return Nothing()
 
+    def release(self) -> None:
+        """Somebody else may have the folder."""
+        if self._folder is not None:
+            (self._folder / OWNER).unlink(missing_ok=True)
+        self._folder = self._runs = None
+
     def _own_folder(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
             raise InputError(f"{key!r} is no name of a study's folder")

@@ -37,6 +37,8 @@ class LocalLink:
         return answer.value(self.host)
 
     def lose(self) -> None:
+        if not self.is_lost:
+            self._agent.end()
         self.is_lost = True
 
 

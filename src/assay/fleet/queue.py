@@ -100,6 +100,9 @@ class StudyQueue:
 
         KeyboardInterrupt after every thread has ended its run, where one came meanwhile.
         """
+        for study in [study for study in self._waiting if is_finished(study)]:
+            self._waiting.remove(study)
+            self._end(study, host_of(study) or "", "finished", None, 0.0)
         threads = [
             threading.Thread(target=self._serve, args=(host,), name=f"fleet {host}")
             for host in self._hosts
@@ -188,8 +191,6 @@ def run_placed(link: Link, study: QueuedStudy) -> Bundle:
     """Begin a study on a host, or go on with it; raises what `assay.bench.run` raises."""
     if study.is_begun:
         bundle = Bundle.open(study.folder)
-        if replayed(bundle).next() is None and bundle.has_verdicts:
-            return bundle
         require_same_host(link, bundle)
     else:
         bundle = prepare_placed(
@@ -204,6 +205,14 @@ def run_placed(link: Link, study: QueuedStudy) -> Bundle:
     run(bundle, maker=PlacedRuns(link, bundle))
     link.call("close")
     return bundle
+
+
+def is_finished(study: QueuedStudy) -> bool:
+    """Whether its bundle has every run that it wants, and the verdicts."""
+    if not study.is_begun:
+        return False
+    bundle = Bundle.open(study.folder)
+    return bundle.has_verdicts and replayed(bundle).next() is None
 
 
 def host_of(study: QueuedStudy) -> str | None:
