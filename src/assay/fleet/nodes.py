@@ -118,7 +118,7 @@ def words(inventory: Inventory, host: FleetHost, folder: Path) -> list[str]:
     )
     return [
         *(sys.executable, "-P", "-c", "from ray.scripts.scripts import main; main()"),
-        *("start", "--block", "--disable-usage-stats", *first),
+        *("start", "--block", "--disable-usage-stats", "--include-log-monitor=false", *first),
         f"--node-ip-address={host.address}",
         f"--node-manager-port={port + 1}",
         f"--object-manager-port={port + 2}",

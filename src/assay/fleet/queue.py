@@ -154,6 +154,8 @@ class StudyQueue:
             return ("failed" if self._is_here(host) else "lost"), error
         except AssayError as error:
             return "failed", error
+        except Exception as error:  # a thread that ends without a word would take a host with it
+            return "failed", AssayError(f"{host}: {type(error).__name__}: {error}")
         return "finished", None
 
     def _end(
