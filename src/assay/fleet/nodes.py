@@ -62,6 +62,12 @@ def environment(secure: Mapping[str, str]) -> dict[str, str]:
     return {**QUIET, **secure}
 
 
+def inherited(secure: Mapping[str, str]) -> dict[str, str]:
+    """The environment here, without a token of somebody else that would go before ours."""
+    left = "RAY_AUTH_TOKEN" if secure else ""
+    return {name: value for name, value in os.environ.items() if name != left}
+
+
 def start(inventory: Inventory, host: FleetHost, secure: Mapping[str, str]) -> Path:
     """Start Ray's part of a host on this machine and wait until it has joined; its log.
 
@@ -83,7 +89,7 @@ def start(inventory: Inventory, host: FleetHost, secure: Mapping[str, str]) -> P
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **environment(secure), **mark},
+            env={**inherited(secure), **environment(secure), **mark},
             cwd="/",
             check=True,
         )

@@ -155,6 +155,8 @@ def connected(
 ) -> Iterator[RayHosts]:
     """The cluster at HOST:PORT, as long as the block runs. `environment` has Ray's variables, with
     token and certificates. FleetError if it cannot be reached or refuses us."""
+    if "RAY_AUTH_TOKEN_PATH" in environment:
+        os.environ.pop("RAY_AUTH_TOKEN", None)  # it would go before the file
     os.environ.update(environment)
     ray = import_ray()
     more = {} if own_address is None else {"_node_ip_address": own_address}
