@@ -42,7 +42,7 @@ class _Line(BaseModel):
 
     def line(self) -> bytes:
         """As it is sent."""
-        return json.dumps(self.model_dump(exclude_none=True)).encode() + b"\n"
+        return json.dumps(self.model_dump()).encode() + b"\n"
 
 
 class Request(_Line):
