@@ -62,7 +62,7 @@ def _value(fact: str, value: Any) -> Any:
 
 def _alike(fact: str, values: list[Any]) -> bool:
     if fact in NEAR and all(isinstance(value, int | float) and value > 0 for value in values):
-        return max(values) / min(values) - 1 <= NEAR[fact]
+        return bool(max(values) / min(values) - 1 <= NEAR[fact])
     return all(value == values[0] for value in values)
 
 
