@@ -23,7 +23,7 @@ from assay.fleet import nodes
 from assay.fleet.inventory import Inventory
 from assay.fleet.keys import make_keys
 from assay.host.namespaces import Pair, made
-from assay.linux.processes import identity, is_alive, marked, read, tree
+from assay.linux.processes import identity, marked, read, tree
 from fleet_kit import LOOPBACK, inventory, two
 
 pytestmark = [
@@ -101,7 +101,7 @@ def test_a_fleet_of_one_comes_up_is_checked_and_goes(alone: tuple[Path, Inventor
     assert members
     down = run("fleet", "down", file)
     assert down.stdout == "here has ended\n", down.stderr
-    assert not any(map(is_alive, members))
+    assert nodes.living(members) == []
     assert run("fleet", "status", file).returncode == 3
 
 
@@ -227,7 +227,7 @@ def test_whatever_is_lost_the_agent_ends(
             pids = [p for p in members if read(Path(f"/proc/{p}/comm")).startswith(named[:15])]
             assert pids, [read(Path(f"/proc/{p}/comm")) for p in members]
             os.kill(pids[0], 9)
-        assert until(lambda: not any(map(is_alive, kept)), lab.lease_s + 15), how
+        assert until(lambda: not nodes.living(kept), lab.lease_s + 15), how
     finally:
         head.kill()
         head.wait()

@@ -43,7 +43,8 @@ class KeptAgent:
         self._numbers = itertools.count(1)
         self._answers: dict[int, queue.SimpleQueue[Answer | None]] = {}
         self._lock, self._is_over = threading.Lock(), False
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def exchange(self, verb: str, request: Mapping[str, Any], patience_s: float) -> Answer:
         """The answer to a request; LostError where none comes in time."""
@@ -74,6 +75,9 @@ class KeptAgent:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        assert self.process.stdout is not None, "it is a pipe"
+        self._listener.join(ENDS_S)
+        self.process.stdout.close()
 
     def _send(self, request: Request) -> None:
         assert self.process.stdin is not None, "it is a pipe"

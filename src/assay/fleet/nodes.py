@@ -31,7 +31,7 @@ from assay.linux.processes import identity, is_alive, marked, read, tree
 STARTED = "Ray runtime started."
 """What `ray start` writes when the host has joined."""
 START_S = 60.0
-END_S = 15.0
+END_S = 5.0
 """How long Ray may take to end before it is killed."""
 KEEPERS_S = 30.0
 """How long keepers may take to bring back what their agents changed."""
@@ -171,13 +171,13 @@ def end(inventory: Inventory, host: FleetHost) -> bool:
     names, kept = _names(members), _names(keepers)
     # What was stopped for a window does not hear anything but this and SIGKILL.
     rays.go_on(members)
-    _send(names, signal.SIGTERM)
+    _send(_names(pid for pid in members if not rays.is_starter(pid)), signal.SIGTERM)
     _wait(names, END_S)
     _send(names, signal.SIGKILL)
     _wait(names, END_S)
     if not _wait(kept, KEEPERS_S):
         raise FleetError(
-            f"a keeper of {host.name} has not ended: process {_living(kept)[0].partition(':')[0]}",
+            f"a keeper of {host.name} has not ended: process {living(kept)[0].partition(':')[0]}",
             next_step="it may be bringing back what a study changed; look again in a minute",
         )
     return True
@@ -198,7 +198,8 @@ def _names(pids: Iterable[int]) -> list[str]:
     return [name for pid in pids if (name := identity(pid))]
 
 
-def _living(names: Iterable[str]) -> list[str]:
+def living(names: Iterable[str]) -> list[str]:
+    """Those of some processes that have not ended, by identity."""
     return [name for name in names if is_alive(name) and not _is_zombie(name)]
 
 
@@ -209,7 +210,7 @@ def _is_zombie(name: str) -> bool:
 
 
 def _send(names: Iterable[str], number: signal.Signals) -> None:
-    for name in _living(names):
+    for name in living(names):
         with suppress(OSError):
             os.kill(int(name.partition(":")[0]), number)
 
@@ -217,7 +218,7 @@ def _send(names: Iterable[str], number: signal.Signals) -> None:
 def _wait(names: Iterable[str], patience_s: float) -> bool:
     """Whether all have ended in time."""
     names, until = list(names), time.monotonic() + patience_s
-    while _living(names):
+    while living(names):
         if time.monotonic() > until:
             return False
         time.sleep(0.05)

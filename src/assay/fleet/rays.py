@@ -56,10 +56,15 @@ def of_raylet(raylet: int) -> set[int]:
     return {*tree(raylet), *_starter(raylet), *_of_session(raylet)}
 
 
+def is_starter(pid: int) -> bool:
+    """Whether it is `ray start --block`, which waits for what it started. Asked to end, it would
+    wait half a minute first."""
+    return "--block" in _words(pid)
+
+
 def _starter(raylet: int) -> list[int]:
-    """`ray start --block`, which waits for what it started."""
     parent = procfs.parent(raylet)
-    return [parent] if "--block" in _words(parent) else []
+    return [parent] if is_starter(parent) else []
 
 
 def _of_session(raylet: int) -> Iterable[int]:
