@@ -142,13 +142,14 @@ def words(inventory: Inventory, host: FleetHost, folder: Path) -> list[str]:
 
 
 def _folder() -> Path:
-    """Where Ray has its sockets: a short path, this user's own."""
+    """Where Ray has its sockets: a short path, below a folder that no other user may enter. Ray
+    opens its own to everybody."""
     folder = Path(tempfile.gettempdir(), f"assay-ray-{os.geteuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if found.st_uid != os.geteuid() or found.st_mode & 0o077 or folder.is_symlink():
         raise FleetError(f"{folder} is somebody else's, or open to others", next_step="remove it")
-    return folder
+    return folder / "r"
 
 
 def _mark(inventory: Inventory, host: FleetHost) -> str:
