@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from assay.core.errors import FleetError, InputError, LostError
 from assay.fleet import ray_transport
 from assay.fleet.protocol import Answer, as_problem
-from assay.fleet.ray_transport import NAME_LABEL, RayHosts, RayLink, import_ray
+from assay.fleet.ray_transport import NAME_LABEL, RayHosts, RayLink, connected, import_ray
 
 
 class RayError(Exception):
@@ -111,3 +112,15 @@ def test_without_ray_the_command_that_installs_it_is_named(monkeypatch: pytest.M
     with pytest.raises(FleetError, match="needs Ray, which is not here") as raised:
         import_ray()
     assert raised.value.next_step == "pip install 'assay[fleet]'"
+
+
+def test_where_nobody_listens_it_is_said_at_once() -> None:
+    """Ray would look for minutes."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(FleetError, match=rf"no fleet answers at 127\.0\.0\.1:{port}: "),
+            connected(f"127.0.0.1:{port}", {}),
+        ):
+            pass

@@ -8,7 +8,7 @@ asked for, because Ray waits without end for a node that nobody has.
 from __future__ import annotations
 
 import os
-import time
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -25,6 +25,7 @@ NAME_LABEL = "assay-host"
 """The label of a node that says which host of the inventory it is."""
 READY_S = 30.0
 """How long an agent may take to come up."""
+CONNECT_S = 5.0
 SLACK_S = 2.0
 """What a call may take on its way besides what the agent may take."""
 
@@ -158,6 +159,7 @@ def connected(
     if "RAY_AUTH_TOKEN_PATH" in environment:
         os.environ.pop("RAY_AUTH_TOKEN", None)  # it would go before the file
     os.environ.update(environment)
+    _require_listening(address)
     ray = import_ray()
     more = {} if own_address is None else {"_node_ip_address": own_address}
     try:
@@ -180,11 +182,13 @@ def connected(
         ray.shutdown()
 
 
-def awaited(hosts: RayHosts, name: str, patience_s: float) -> bool:
-    """Whether a host joins in time."""
-    end = time.monotonic() + patience_s
-    while name not in {host.name for host in hosts.present()}:
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.2)
-    return True
+def _require_listening(address: str) -> None:
+    """FleetError if nobody is at HOST:PORT: Ray would look for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except OSError as error:
+        raise FleetError(
+            f"no fleet answers at {address}: {error.strerror or error}",
+            next_step="`assay fleet up` on the head",
+        ) from error
