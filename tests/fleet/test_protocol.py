@@ -17,7 +17,14 @@ from assay.core.errors import (
     RunError,
     VoidError,
 )
-from assay.fleet.protocol import Answer, Control, Request, as_problem, read_answer, read_request
+from assay.fleet.protocol import (
+    AgentAnswer,
+    Control,
+    Request,
+    as_problem,
+    read_answer,
+    read_request,
+)
 
 
 def test_a_request_comes_back_from_its_line() -> None:
@@ -30,7 +37,7 @@ def test_a_request_comes_back_from_its_line() -> None:
 
 def test_an_answer_and_a_control_are_told_apart() -> None:
     """A result that has the word in it is a result."""
-    answer = Answer(id=3, result={"control": "stop"})
+    answer = AgentAnswer(id=3, result={"control": "stop"})
     control = Control(control="stop", seconds=2.0)
     assert read_answer(answer.line()) == answer
     assert read_answer(control.line()) == control
@@ -53,9 +60,9 @@ def test_an_error_keeps_its_kind_on_the_way(
     raised: type[AssayError], comes: type[AssayError]
 ) -> None:
     """Message and next step too, and the host is named."""
-    line = Answer(id=1, error=as_problem(raised("it broke", next_step="mend it"))).line()
+    line = AgentAnswer(id=1, error=as_problem(raised("it broke", next_step="mend it"))).line()
     answer = read_answer(line)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, AgentAnswer)
     with pytest.raises(comes, match="arm: it broke") as found:
         answer.value("arm")
     assert type(found.value) is comes

@@ -10,7 +10,7 @@ import pytest
 
 from assay.core.errors import FleetError, InputError, LostError
 from assay.fleet import ray_transport
-from assay.fleet.protocol import Answer, as_problem
+from assay.fleet.protocol import AgentAnswer, as_problem
 from assay.fleet.ray_transport import NAME_LABEL, RayHosts, RayLink, connected, import_ray
 
 
@@ -58,9 +58,9 @@ def link(ray: FakeRay) -> RayLink:
 def test_an_answer_comes_through_and_an_error_of_the_agent_too() -> None:
     """As from an agent of this process."""
     ray = FakeRay()
-    ray.found = Answer(id=1, result={"wall_ns": 3}).model_dump()
+    ray.found = AgentAnswer(id=1, result={"wall_ns": 3}).model_dump()
     assert link(ray).call("clock") == {"wall_ns": 3}
-    ray.found = Answer(id=1, error=as_problem(InputError("it broke"))).model_dump()
+    ray.found = AgentAnswer(id=1, error=as_problem(InputError("it broke"))).model_dump()
     with pytest.raises(InputError, match="arm: it broke"):
         link(ray).call("clock")
 

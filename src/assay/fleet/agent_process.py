@@ -21,7 +21,14 @@ from assay.core.errors import AssayError, RunError
 from assay.fleet import rays
 from assay.fleet.agent import Agent
 from assay.fleet.keeper import LONGEST_STOP_S
-from assay.fleet.protocol import Answer, Control, Request, as_problem, read_answer, read_request
+from assay.fleet.protocol import (
+    AgentAnswer,
+    Control,
+    Request,
+    as_problem,
+    read_answer,
+    read_request,
+)
 
 PR_SET_PDEATHSIG = 1
 
@@ -35,22 +42,22 @@ class KeptProcess:
         self._agent = Agent(lambda: rays.processes(os.getppid()), self.quiet)
 
     def serve(self) -> None:
-        """Answer until the keeper closes the pipe."""
+        """AgentAnswer until the keeper closes the pipe."""
         try:
             for line in self._given:
                 self._send(self._answer(read_request(line)).line())
         finally:
             self._agent.end()
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> AgentAnswer:
         try:
             result = self._agent.answer(request.verb, request.request)
-            return Answer(id=request.id, result=result)
+            return AgentAnswer(id=request.id, result=result)
         except AssayError as error:
-            return Answer(id=request.id, error=as_problem(error))
+            return AgentAnswer(id=request.id, error=as_problem(error))
         except Exception as error:  # whatever it is, the head has to know
             wrong = RunError(f"{request.verb}: {type(error).__name__}: {error}")
-            return Answer(id=request.id, error=as_problem(wrong))
+            return AgentAnswer(id=request.id, error=as_problem(wrong))
 
     @contextmanager
     def quiet(self, seconds: float) -> Iterator[None]:

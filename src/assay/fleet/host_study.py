@@ -47,11 +47,11 @@ _KEY = re.compile(r"[a-z0-9][a-z0-9.-]{0,79}")
 _STEPS = TypeAdapter(list[Step])
 
 
-class _Asked(BaseModel):
+class _StudyMessage(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class PrepareStudy(_Asked):
+class PrepareStudy(_StudyMessage):
     """A study by its text. `key` names its folder here."""
 
     key: str
@@ -62,14 +62,14 @@ class PrepareStudy(_Asked):
     full: bool = False
 
 
-class PreparedStudy(_Asked):
+class PreparedStudy(_StudyMessage):
     """Its plan, as the file has it, and the facts of the host."""
 
     plan: str
     facts: dict[str, Any]
 
 
-class OpenStudy(_Asked):
+class OpenStudy(_StudyMessage):
     """A study that has a plan."""
 
     key: str
@@ -78,7 +78,7 @@ class OpenStudy(_Asked):
     facts: dict[str, Any]
 
 
-class MakeRuns(_Asked):
+class MakeRuns(_StudyMessage):
     """The steps to make runs of, numbered from `first`."""
 
     steps: list[dict[str, Any]]
@@ -86,7 +86,7 @@ class MakeRuns(_Asked):
     as_it_is: bool
 
 
-class MadeRuns(_Asked):
+class MadeRuns(_StudyMessage):
     """Records as JSON; by number the end of a run's log, and its profile in base64."""
 
     records: list[dict[str, Any]]
@@ -94,7 +94,7 @@ class MadeRuns(_Asked):
     profiles: dict[int, str] = {}
 
 
-class Nothing(_Asked):
+class Nothing(_StudyMessage):
     """Nothing to say, or to ask."""
 
 

@@ -34,7 +34,7 @@ from typing import IO
 from assay.core.errors import AssayError, InputError
 from assay.fleet import rays
 from assay.fleet.clean_start import clean
-from assay.fleet.protocol import RENEW, Answer, Control, as_problem, read_answer, read_request
+from assay.fleet.protocol import RENEW, AgentAnswer, Control, as_problem, read_answer, read_request
 
 AGENT = (sys.executable, "-P", "-m", "assay.fleet.agent_process")
 PATIENCE_S = 10.0
@@ -43,7 +43,7 @@ LONGEST_STOP_S = 45.0
 """Of Ray's processes: `nodes.QUIET` has Ray give a host up after two minutes."""
 
 
-class _Asked(Exception):
+class _AskedToEnd(Exception):
     """A signal: end."""
 
 
@@ -89,7 +89,7 @@ class Keeper:
         """Pass lines on until it is over; why it was."""
         try:
             return self._pass_on()
-        except _Asked:
+        except _AskedToEnd:
             return "it was asked to end"
         except BrokenPipeError:
             return "the relay or the agent ended"
@@ -127,11 +127,11 @@ class Keeper:
         try:
             request = read_request(line)
         except InputError as error:
-            self._say(Answer(id=-1, error=as_problem(error)))
+            self._say(AgentAnswer(id=-1, error=as_problem(error)))
             return
         if request.verb == RENEW:
             self._until = max(self._until, time.monotonic() + self._lease_s)
-            self._say(Answer(id=request.id, result={}))
+            self._say(AgentAnswer(id=request.id, result={}))
             return
         self._waiting.append(line + b"\n")
         self._feed()
@@ -178,7 +178,7 @@ class Keeper:
         self._to_agent.write(line)
         self._to_agent.flush()
 
-    def _say(self, answer: Answer) -> None:
+    def _say(self, answer: AgentAnswer) -> None:
         self._out.write(answer.line())
         self._out.flush()
 
@@ -224,7 +224,7 @@ def _note(text: str) -> None:
 
 
 def _ask(number: int, frame: object) -> None:
-    raise _Asked
+    raise _AskedToEnd
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from assay.core.errors import LostError, RunError
 from assay.fleet.clean_start import clean_environment
-from assay.fleet.protocol import Answer, Control, Request, read_answer
+from assay.fleet.protocol import AgentAnswer, Control, Request, read_answer
 
 ENDS_S = 25.0
 """How long a keeper may take to end: its agent's patience, and the way back of what was changed."""
@@ -41,15 +41,15 @@ class KeptAgent:
             start_new_session=True,
         )
         self._numbers = itertools.count(1)
-        self._answers: dict[int, queue.SimpleQueue[Answer | None]] = {}
+        self._answers: dict[int, queue.SimpleQueue[AgentAnswer | None]] = {}
         self._lock, self._is_over = threading.Lock(), False
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
-    def exchange(self, verb: str, request: Mapping[str, Any], patience_s: float) -> Answer:
+    def exchange(self, verb: str, request: Mapping[str, Any], patience_s: float) -> AgentAnswer:
         """The answer to a request; LostError where none comes in time."""
         number = next(self._numbers)
-        mine: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
+        mine: queue.SimpleQueue[AgentAnswer | None] = queue.SimpleQueue()
         try:
             with self._lock:
                 if self._is_over:
@@ -93,7 +93,7 @@ class KeptAgent:
             for line in self.process.stdout:
                 answer = read_answer(line)
                 waits = None if isinstance(answer, Control) else self._answers.get(answer.id)
-                if waits is not None and isinstance(answer, Answer):
+                if waits is not None and isinstance(answer, AgentAnswer):
                     waits.put(answer)
         with self._lock:
             self._is_over = True

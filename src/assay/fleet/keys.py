@@ -104,8 +104,8 @@ def require_secure(address: str, environment: Mapping[str, str]) -> None:
     ]
     if lacking and not is_loopback:
         raise FleetError(
-            f"{address} can be reached by others: without {' and '.join(lacking)} whoever does "
-            "runs programs there",
+            f"{address} can be reached by others: without {' and '.join(lacking)} anybody "
+            "who does may run programs there",
             next_step="start Ray with token and TLS, and set RAY_AUTH_MODE=token, RAY_USE_TLS=1 "
             "and their files here; docs/fleet.md",
         )

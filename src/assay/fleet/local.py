@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.core.errors import AssayError, FleetError, LostError
 from assay.fleet.agent import Agent
-from assay.fleet.protocol import RENEW, Answer, as_problem
+from assay.fleet.protocol import RENEW, AgentAnswer, as_problem
 from assay.fleet.transport import PATIENCE_S, PresentHost
 
 
@@ -31,9 +31,9 @@ class LocalLink:
         if verb == RENEW:
             return {}
         try:
-            answer = Answer(id=0, result=self._agent.answer(verb, request or {}))
+            answer = AgentAnswer(id=0, result=self._agent.answer(verb, request or {}))
         except AssayError as error:
-            answer = Answer(id=0, error=as_problem(error))
+            answer = AgentAnswer(id=0, error=as_problem(error))
         return answer.value(self.host)
 
     def lose(self) -> None:

@@ -53,7 +53,7 @@ class Request(_Line):
     request: dict[str, Any] = {}
 
 
-class Problem(_Line):
+class SentError(_Line):
     """An error of the agent's."""
 
     kind: str
@@ -61,12 +61,12 @@ class Problem(_Line):
     next: str = ""
 
 
-class Answer(_Line):
+class AgentAnswer(_Line):
     """What it answers: a result or an error."""
 
     id: int
     result: dict[str, Any] | None = None
-    error: Problem | None = None
+    error: SentError | None = None
 
     def value(self, host: str) -> dict[str, Any]:
         """The result; the error is raised, and names the host."""
@@ -85,10 +85,10 @@ class Control(_Line):
     pids: list[int] = []
 
 
-def as_problem(error: AssayError) -> Problem:
+def as_problem(error: AssayError) -> SentError:
     """An error as it is sent."""
     word = next((word for word, kind in _KINDS.items() if isinstance(error, kind)), "run")
-    return Problem(kind=word, message=error.message, next=error.next_step)
+    return SentError(kind=word, message=error.message, next=error.next_step)
 
 
 def read_request(line: bytes) -> Request:
@@ -99,12 +99,12 @@ def read_request(line: bytes) -> Request:
         raise InputError(f"no request of a fleet: {line[:80]!r}") from error
 
 
-def read_answer(line: bytes) -> Answer | Control:
+def read_answer(line: bytes) -> AgentAnswer | Control:
     """A line of an agent's; RunError if it is not of the protocol."""
     try:
         if b'"control"' in line[:12]:
             return Control.model_validate_json(line)
-        return Answer.model_validate_json(line)
+        return AgentAnswer.model_validate_json(line)
     except ValidationError as error:
         raise RunError(
             f"an agent wrote a line that is not of its protocol: {line[:80]!r}",

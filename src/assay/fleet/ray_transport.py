@@ -17,7 +17,7 @@ from typing import Any
 
 from assay.core.errors import FleetError, LostError
 from assay.fleet.kept import KeptAgent
-from assay.fleet.protocol import Answer
+from assay.fleet.protocol import AgentAnswer
 from assay.fleet.transport import PATIENCE_S, PresentHost
 
 NAMESPACE = "assay"
@@ -71,7 +71,7 @@ class RayLink:
     ) -> dict[str, Any]:
         asked = self._actor.exchange.remote(verb, dict(request or {}), patience_s)
         found = self._get(asked, patience_s + SLACK_S, verb)
-        return Answer.model_validate(found).value(self.host)
+        return AgentAnswer.model_validate(found).value(self.host)
 
     def lose(self) -> None:
         if self._is_over:
