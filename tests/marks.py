@@ -22,6 +22,10 @@ FILES = (
     "builds/",
     "compare/test_compare_runs.py",
     "compare/test_gate.py",
+    "fleet/test_keeper.py",
+    "fleet/test_nodes.py",
+    "fleet/test_ray.py",
+    "fleet/test_rays.py",
     "host/test_findings_here.py",
     "host/test_namespaces.py",
     "host/test_rights.py",
@@ -63,6 +67,7 @@ SHORT = frozenset(
         "ldconfig",
         "ls",
         "objdump",
+        "openssl",
     }
     | {"rm", "sh", "touch", "vmstat", "zstd"}
 )
@@ -80,6 +85,8 @@ unmarked: list[str] = []
 
 HOST = (
     "bench/",
+    "fleet/test_keeper.py",
+    "fleet/test_ray.py",
     "host/",
     "linux/",
     "targets/test_embedded.py",

@@ -57,6 +57,7 @@ PARSED_ONLY = {
     "assay inspect nginx": "needs packages that are fetched; tests/readiness inspects them",
     "assay inspect /usr/sbin/nginx": "needs nginx; tests/readiness inspects it",
     "assay audit": "says no where a claim is wrong; tests/claims recompute them",
+    "assay fleet": "needs hosts of the reader's; tests/fleet starts some",
     "assay host check": "says no on a machine with findings; tests/host judge machines",
 }
 """Commands of which only names and options are checked, and why."""

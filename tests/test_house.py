@@ -42,6 +42,7 @@ ORDER = (
     "compare",
     "export",
     "load",
+    "fleet",
     "api",
     "__init__",
     "cli",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +55,15 @@ REAL = Clocks(
 )
 
 
+Quiet = Callable[[float], AbstractContextManager[None]]
+"""Keeps others off for at most so many seconds, as long as the block runs."""
+
+
+def nothing_to_quieten(seconds: float) -> AbstractContextManager[None]:
+    """Nobody that could be kept off."""
+    return nullcontext()
+
+
 def unkept(run: int, profile: RunProfile) -> str:
     """A profile that nobody wants."""
     return ""
@@ -82,6 +91,8 @@ class Job:
     slices: Slices | None = None
     as_it_is: bool = False
     """What else the machine does no longer voids the run: it never got quiet."""
+    quiet: Quiet = nothing_to_quieten
+    """Kept while a window is measured, with its warm-up."""
 
 
 class Stopped(AssayError):
@@ -107,7 +118,8 @@ def live(job: Job) -> RunRecord:
                 count.begin()
 
             told = profile.telling(count.telling(job.on_interval))
-            measured = server.measure(told, begin)
+            with job.quiet(launch.warmup_s + launch.window_s):
+                measured = server.measure(told, begin)
             if not measured.complete:
                 raise Stopped("the run was ended before its window was over")
             measured = count.added_to(measured)

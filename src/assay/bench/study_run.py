@@ -13,26 +13,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from assay.bench.builds import as_planned, require_same_servers, servers_of
-from assay.bench.commands import CommandJournal, undo_commands
+from assay.bench.builds import servers_of
 from assay.bench.host_values import HOST
-from assay.bench.life import REAL, Clocks, Job, Stopped, live
+from assay.bench.life import REAL, Clocks, Stopped
+from assay.bench.machine_runs import MachineRuns, MachineSeams, RunMaker, study_of
 from assay.bench.measuring import choose
 from assay.bench.pilot import pilot, require_affordable
 from assay.bench.preflight import fit, uncounted
 from assay.bench.profiling import planned_profile
 from assay.bench.progress import Silent, Watcher
-from assay.bench.slices import live_calibrated, live_side_by_side
-from assay.bench.variations import in_order
 from assay.core.digest import digest
-from assay.core.errors import BundleError, InputError, MissingError, VoidError
+from assay.core.errors import InputError, MissingError, VoidError
 from assay.core.interrupt import stop_if_asked
-from assay.counters import asked
 from assay.host.transaction import HostTree
 from assay.record import Bundle, RunRecord, Step, replayed, require_free, verdicts_of
 from assay.record.replay import STOPPED_BY_USER
 from assay.study import Study, make_plan
-from assay.study.derivation import other_arms, planned_arms, planned_study
 from assay.targets import TARGETS, Target
 from assay.verdict.rows import Verdicts
 
@@ -100,6 +96,7 @@ def run(
     targets: Mapping[str, Target] = TARGETS,
     clocks: Clocks = REAL,
     host: HostTree = HOST,
+    maker: RunMaker | None = None,
 ) -> Verdicts:
     """Make the runs that are still to make, and write the verdicts.
 
@@ -107,10 +104,12 @@ def run(
     is done, writes the verdicts so far and is raised again. `extend` makes a finished study that
     left something undecided half as long again; InputError where it cannot. VoidError if a block
     was void too often; RestoreError if a command or a value of the host could not be undone.
+    `maker` makes the runs elsewhere: targets, clocks and host of this machine do not count then.
     """
     bundle.lock()
     try:
-        runner = _Runner(bundle, watcher or Silent(), targets, clocks, host)
+        made_by = maker or _here(bundle, MachineSeams(targets, clocks, host))
+        runner = _Runner(bundle, watcher or Silent(), made_by)
         if extend:
             runner.extend()
         return runner.run()
@@ -118,31 +117,24 @@ def run(
         bundle.close()
 
 
+def _here(bundle: Bundle, seams: MachineSeams) -> MachineRuns:
+    """The runs of a bundle, made on this machine."""
+    plan = bundle.plan
+    study = study_of(plan, bundle.study, bundle.folder, seams.targets)
+    return MachineRuns(
+        plan, study, bundle.folder, bundle.host, bundle.log, bundle.write_profile, seams
+    )
+
+
 class _Runner:
     """One pass over the steps of a bundle."""
 
-    def __init__(
-        self,
-        bundle: Bundle,
-        watcher: Watcher,
-        targets: Mapping[str, Target],
-        clocks: Clocks,
-        host: HostTree,
-    ) -> None:
-        self.bundle, self.watcher, self.targets, self.clocks = bundle, watcher, targets, clocks
-        self.host = host
+    def __init__(self, bundle: Bundle, watcher: Watcher, maker: RunMaker) -> None:
+        self.bundle, self.watcher, self.maker = bundle, watcher, maker
         self.plan = bundle.plan
-        self.study = _study_of(bundle, targets)
-        self.arms = {a.name: a for a in planned_arms(self.plan, self.study)}
-        known = undo_commands(self.study)
-        self.journal = CommandJournal(bundle.folder / "journal.jsonl", known)
         self.replay = replayed(bundle)
-        self.linked = -1
-        """The block for which the builds are linked."""
         self.waiting: list[RunRecord] = []
         """Runs of arms that lived side by side, still to be taken in."""
-        counters = self.study.counters
-        self.counters = asked(counters, bundle.host) if counters else None
 
     def extend(self) -> None:
         why = self.replay.cannot_extend()
@@ -161,7 +153,7 @@ class _Runner:
             raise
 
     def _to_its_end(self) -> Verdicts:
-        self.journal.undo()
+        self.maker.undo()
         self.replay.go_on()
         self.watcher.started(self.plan, self.replay)
         why = ""
@@ -191,7 +183,7 @@ class _Runner:
             stop_if_asked()
             self.watcher.running(step, 0, 0.0)
             if step.attempt and step.slot == 0:
-                self.clocks.settle(self.watcher.waiting)
+                self.maker.settle(self.watcher.waiting)
             record = self._one(step)
             sized = self.replay.ruling.size is not None
             self.replay.add(record)
@@ -203,61 +195,10 @@ class _Runner:
                     raise KeyboardInterrupt
 
     def _one(self, step: Step) -> RunRecord:
-        if self.study.build is not None and step.block != self.linked:
-            # Between windows: nothing runs now.
-            self.study = in_order(self.study, (self.plan.seed, step.block))
-            self.linked = step.block
-        if self.plan.measuring == "slices":
-            return self.bundle.append(self._side_by_side(step))
-        job = self._job(step, len(self.replay.records))
-        alone = live_calibrated if self.plan.measuring == "calibrated" else live
-        return self.bundle.append(alone(job))
-
-    def _side_by_side(self, step: Step) -> RunRecord:
-        """The run of a step; all arms of its case live at once, and are handed out one by one."""
+        """The run of a step; arms that live side by side are all made, and taken in one by one."""
         if not self.waiting:
-            arms_ = self.replay.steps_of(step.case)
-            first = len(self.replay.records)
-            jobs = [self._job(other, first + place) for place, other in enumerate(arms_)]
-            self.waiting = live_side_by_side(jobs)
-        return self.waiting.pop(0)
-
-    def _job(self, step: Step, number: int) -> Job:
-        case = next(c for c in self.study.cases if c.name == step.case)
-        return Job(
-            study=self.study,
-            arm=self.arms[step.arm],
-            step=step,
-            run=number,
-            seed=self.plan.seed,
-            target=self.targets[case.target],
-            log=self.bundle.log(number),
-            journal=self.journal,
-            clocks=self.clocks,
-            on_interval=lambda done, spent: self.watcher.running(step, done, spent),
-            host=self.host,
-            counters=self.counters,
-            profile=self.plan.profile,
-            keep=self.bundle.write_profile,
-            as_it_is=self.replay.as_it_is,
-        )
-
-
-def _study_of(bundle: Bundle, targets: Mapping[str, Target]) -> Study:
-    """The study of a bundle as it was planned; BundleError if it no longer gives those arms."""
-    plan = bundle.plan
-    study = planned_study(plan, bundle.study, str(bundle.folder / "study.toml"), targets)
-    if other_arms(plan, study):
-        raise BundleError(
-            f"{bundle.folder}: this version of Assay makes other arms of its study",
-            next_step=f"finish it with Assay {plan.version}",
-        )
-    require_same_servers(study, plan, targets)
-    return replace(
-        as_planned(study, plan),
-        warmup_s=plan.warmup_s,
-        window_s=plan.window_s,
-        measuring=plan.measuring,
-        slice_asked_s=plan.slice_s,
-        lead_s=plan.lead_s,
-    )
+            is_shared = self.plan.measuring == "slices"
+            steps = self.replay.steps_of(step.case) if is_shared else [step]
+            first, as_it_is = len(self.replay.records), self.replay.as_it_is
+            self.waiting = self.maker.make(steps, first, as_it_is, self.watcher.running)
+        return self.bundle.append(self.waiting.pop(0))

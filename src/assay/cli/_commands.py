@@ -39,6 +39,7 @@ COMMANDS = {
     "price": "Work per money of an arm against its baseline, or of two bundles, with intervals.",
     "audit": "Recompute every statement of a claim; exit 1 if anything does not follow.",
     "host": "The machine itself.",
+    "fleet": "Several machines.",
 }
 """Every command in the order of `assay --help`, with the first sentence of its own help."""
 

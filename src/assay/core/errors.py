@@ -5,12 +5,14 @@
     │   ├── FileError         a file somebody wrote, with one Problem per mistake
     │   │   ├── StudyError        a study
     │   │   ├── ClaimError        a claim: a published table, transcribed
-    │   │   └── CatalogueError    a catalogue of prices
+    │   │   ├── CatalogueError    a catalogue of prices
+    │   │   └── InventoryError    the hosts of a fleet
     │   ├── DataError         somebody's measurements
     │   └── BundleError       a bundle that is not one, or not the one meant
     ├── AlteredError          exit 1: a bundle was changed after it was written
     ├── MissingError          exit 3: something needed is not on this machine
-    │   └── StatisticsError   another version of the statistics decided a bundle
+    │   ├── StatisticsError   another version of the statistics decided a bundle
+    │   └── FleetError        a host of the fleet is not there, or may not be used
     ├── VoidError             exit 4: the measurement cannot count
     ├── RestoreError          exit 5: the host could not be put back
     └── RunError              one run failed; the bench retries, then records it
@@ -103,6 +105,12 @@ class CatalogueError(FileError):
     remedy = "mend the catalogue; docs/price.md has its keys"
 
 
+class InventoryError(FileError):
+    """An inventory of hosts has mistakes."""
+
+    remedy = "mend the inventory; docs/fleet.md has its keys"
+
+
 class AlteredError(AssayError):
     """A bundle does not recompute to what it says."""
 
@@ -127,6 +135,10 @@ class StatisticsError(MissingError):
     """Another version of the statistics decided a bundle, and this one cannot recompute it."""
 
 
+class FleetError(MissingError):
+    """A host of a fleet is not there, or may not be used as it was asked for."""
+
+
 class VoidError(AssayError):
     """Runs were void too often for a verdict."""
 
@@ -141,3 +153,7 @@ class RestoreError(AssayError):
 
 class RunError(AssayError):
     """One run of a server failed: it is retried once and then recorded as failed."""
+
+
+class LostError(RunError):
+    """A host of a fleet does not answer any more: what it did is void."""
