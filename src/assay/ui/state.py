@@ -1,0 +1,134 @@
+"""What becomes of a bundle now: whether its study runs, and how it ended if it does not.
+
+A study holds the lock of its runs for as long as it lives. One that ended, in whatever way it could
+say so, has written its result; one that was killed has neither.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from assay.bisection import SearchBundle, is_search
+from assay.core.errors import BundleError
+from assay.linux.locks import lock_holder
+from assay.linux.processes import read
+from assay.record import Bundle
+
+STARTING_S = 5.0
+"""So long after its plan was written a study may not have begun."""
+
+
+class Phase(StrEnum):
+    """How a study is."""
+
+    STARTING = "starting"
+    RUNNING = "runs now"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True)
+class BundleState:
+    """How a bundle's study is. `process` runs it, as `linux.processes` names it, empty where it is
+    not ours to see; `why` it stopped; `go_on` is the command that goes on with it."""
+
+    phase: Phase
+    process: str = ""
+    why: str = ""
+    go_on: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether more runs may come without anybody doing anything."""
+        return self.phase in (Phase.RUNNING, Phase.STARTING)
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        if self.phase is Phase.RUNNING:
+            pid = self.process.partition(":")[0]
+            return f"Runs now, as process {pid}." if pid else "Runs now, as another user."
+        if self.phase is Phase.STARTING:
+            return "About to begin."
+        if self.phase is Phase.FINISHED:
+            return "Finished."
+        if self.phase is Phase.STOPPED:
+            return f"Stopped: {self.why}. Go on with:"
+        return "Ended without saying goodbye; go on with:"
+
+
+def state_of(folder: Path) -> BundleState:
+    """How the study of a bundle is. The errors of a bundle where its result cannot be read."""
+    runs = folder / "runs.jsonl"
+    holder = lock_holder(runs)
+    if holder is not None:
+        return BundleState(Phase.RUNNING, holder.process)
+    search = is_search(folder)
+    go_on = f"assay {'bisect' if search else 'run'} --resume {shlex.quote(str(folder))}"
+    if (folder / (SearchBundle if search else Bundle).result).exists():
+        said = SearchBundle.open(folder).found() if search else Bundle.open(folder).verdicts()
+        if said.stopped:
+            return BundleState(Phase.STOPPED, why=said.stopped.rstrip("."), go_on=go_on)
+        return BundleState(Phase.FINISHED)
+    if time.time() - _changed(folder / "plan.json") < STARTING_S and not _size(runs):
+        return BundleState(Phase.STARTING, go_on=go_on)
+    return BundleState(Phase.CUT_OFF, go_on=go_on)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def interrupt(folder: Path, process: str) -> None:
+    """Stop the study of a bundle as Ctrl-C does, if this process still runs it.
+
+    BundleError where it does not, or is another user's. The process is held by a descriptor before
+    it is looked at again, so that no later one with its number can get the signal.
+    """
+    gone = BundleError(
+        f"{folder} is not run by that process any more", next_step="look at the page again"
+    )
+    number = process.partition(":")[0]
+    if not number.isdigit():
+        raise gone
+    try:
+        held = os.pidfd_open(int(number))
+    except OSError as error:
+        raise gone from error
+    try:
+        holder = lock_holder(folder / "runs.jsonl")
+        if holder is None or holder.process != process:
+            raise gone
+        signal.pidfd_send_signal(held, _heard(int(number)))
+    except PermissionError as error:
+        raise BundleError(
+            f"process {number} is another user's", next_step="stop it where it was started"
+        ) from error
+    finally:
+        os.close(held)
+
+
+def _heard(pid: int) -> signal.Signals:
+    """SIGINT; SIGTERM where that is ignored, as it is in what a shell starts in the background."""
+    for line in read(Path(f"/proc/{pid}/status")).splitlines():
+        if line.startswith("SigIgn:"):
+            is_ignored = int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1
+            return signal.SIGTERM if is_ignored else signal.SIGINT
+    return signal.SIGINT
