@@ -43,6 +43,7 @@ ORDER = (
     "export",
     "load",
     "api",
+    "ui",
     "__init__",
     "cli",
 )

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from assay.ui.guarding import Access
     from assay.ui.serving import UiServer
 
-__getattr__, __dir__ = lazily(
-    __name__, application="app", guarding="Access", serving="UiServer"
-)
+__getattr__, __dir__ = lazily(__name__, application="app", guarding="Access", serving="UiServer")
 
 __all__ = ["Access", "UiServer", "app"]

@@ -12,6 +12,7 @@ import signal
 import time
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 from assay.bisection import SearchBundle, is_search
@@ -70,28 +71,44 @@ def state_of(folder: Path) -> BundleState:
     holder = lock_holder(runs)
     if holder is not None:
         return BundleState(Phase.RUNNING, holder.process)
-    search = is_search(folder)
+    search = is_of_search(folder)
     go_on = f"assay {'bisect' if search else 'run'} --resume {shlex.quote(str(folder))}"
-    if (folder / (SearchBundle if search else Bundle).result).exists():
-        said = SearchBundle.open(folder).found() if search else Bundle.open(folder).verdicts()
-        if said.stopped:
-            return BundleState(Phase.STOPPED, why=said.stopped.rstrip("."), go_on=go_on)
-        return BundleState(Phase.FINISHED)
-    if time.time() - _changed(folder / "plan.json") < STARTING_S and not _size(runs):
+    ended = written(folder / result_name(search))
+    if ended:
+        why = _why_stopped(folder, search, ended)
+        return BundleState(Phase.STOPPED, "", why, go_on) if why else BundleState(Phase.FINISHED)
+    age_s = time.time() - written(folder / "plan.json") / 1e9
+    if age_s < STARTING_S and not runs.lstat().st_size:
         return BundleState(Phase.STARTING, go_on=go_on)
     return BundleState(Phase.CUT_OFF, go_on=go_on)
 
 
-def _changed(path: Path) -> float:
-    try:
-        return path.lstat().st_mtime
-    except OSError:
-        return 0.0
+def result_name(search: bool) -> str:
+    """The file that a study, or a search, writes at its end."""
+    return SearchBundle.result if search else Bundle.result
 
 
-def _size(path: Path) -> int:
+def is_of_search(folder: Path) -> bool:
+    """Whether a bundle is that of a search."""
+    return _is_search(folder, written(folder / "plan.json"))
+
+
+@lru_cache(maxsize=4096)
+def _is_search(folder: Path, written: int) -> bool:
+    return is_search(folder)
+
+
+@lru_cache(maxsize=4096)
+def _why_stopped(folder: Path, search: bool, written: int) -> str:
+    if search:
+        return SearchBundle.open(folder).found().stopped.rstrip(".")
+    return Bundle.open(folder).verdicts().stopped.rstrip(".")
+
+
+def written(path: Path) -> int:
+    """When a file was last written, in ns; 0 where there is none."""
     try:
-        return path.lstat().st_size
+        return path.lstat().st_mtime_ns
     except OSError:
         return 0
 

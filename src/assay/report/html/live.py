@@ -21,8 +21,14 @@ from assay.report.html.rows import (
     forest,
     known_ends,
 )
-from assay.report.html.view import Banner, RunSection, VerdictSection, banners
-from assay.report.html.view import run_section, verdict_section
+from assay.report.html.view import (
+    Banner,
+    RunSection,
+    VerdictSection,
+    banners,
+    run_section,
+    verdict_section,
+)
 from assay.report.words.sections import heading
 from assay.report.words.wording import is_lead, label
 from assay.verdict.rows import Row
