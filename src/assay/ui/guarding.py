@@ -100,7 +100,8 @@ class Guard:
             return _no("this page answers to 127.0.0.1 and localhost only", host)
         if method not in METHODS:
             return PlainTextResponse("GET and POST only\n", 405)
-        followed = headers.get("sec-fetch-mode") == "navigate" and method != "POST"
+        is_page = headers.get("sec-fetch-dest", "document") == "document"
+        followed = is_page and headers.get("sec-fetch-mode") == "navigate" and method != "POST"
         if headers.get("sec-fetch-site") in FOREIGN and not followed:
             return _no("another site asked")
         if method == "POST" and headers.get("origin") != f"http://{host}":
