@@ -30,7 +30,7 @@ from outcome import Row, write_json
 from assay.core.digest import digest
 from assay.native.messages import CpuShare, Health
 from assay.plan import Plan
-from assay.record import Bundle, Replay, RunRecord, Step
+from assay.record import Bundle, Replay, RunRecord, Step, WitnessRecord
 from assay.study import make_plan, read
 from assay.ui import Access, UiServer, app
 
@@ -77,10 +77,11 @@ def plan_of(arms: int) -> tuple[str, Plan]:
     return text, made
 
 
-def record_of(step: Step, number: int, histogram: str) -> RunRecord:
+def record_of(step: Step, number: int, histogram: str, levels: dict[str, str]) -> RunRecord:
     """A run that might be."""
     drawn = random.Random(number)
     throughput = 1e6 * drawn.lognormvariate(0.3 * (step.arm == "cache"), NOISE)
+    witness = {f: WitnessRecord(level=v, held=True, evidence=f"{v} ran") for f, v in levels.items()}
     return RunRecord(
         run=number, case=step.case, arm=step.arm, block=step.block, attempt=step.attempt,
         slot=step.slot, retry=step.retry, extension=step.extension, status="ok", reason="",
@@ -89,7 +90,7 @@ def record_of(step: Step, number: int, histogram: str) -> RunRecord:
         histogram=histogram, latency_of="operations", intervals=[], threads=[],
         cpus=[CpuShare(cpu=c, busy=0.9, user=0.8, system=0.1, softirq=0.0, steal=0.0)
               for c in range(8)],
-        read_back={}, witness={}, dose={},
+        read_back={}, witness=witness, dose={},
         health=Health(loader="client", busiest_thread=0.3, late_sends=0.0, asked_per_s=None,
                       achieved_per_s=1e6, server_idle=0.0, foreign_cpu=0.0, steal=0.0,
                       clock_step_ms=0.0),
@@ -119,7 +120,8 @@ def grow(bundle: Bundle, replay: Replay, histogram: str) -> None:
     """One more run."""
     step = replay.next()
     assert step is not None, "the schedule is long enough"
-    replay.add(bundle.append(record_of(step, len(replay.records), histogram)))
+    levels = next(arm.levels for arm in replay.plan.arms if arm.name == step.arm)
+    replay.add(bundle.append(record_of(step, len(replay.records), histogram, levels)))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,7 +109,7 @@ def test_the_page_works_by_keys_and_has_landmarks(
         "[...document.querySelectorAll('main h1,h2,h3')].map(h => +h.tagName[1])"
     )
     assert levels[0] == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
 def test_names_of_strangers_do_nothing_in_the_browser(

@@ -17,7 +17,7 @@ from assay.study import Study
 from assay.targets import Measured
 from assay.ui.following import Follower
 from assay.ui.live_events import Viewer
-from assay.ui.state import Phase, state_of
+from assay.ui.state import StudyPhase, state_of
 from fakes import STUDY, FakeTarget, run_fake, throttled
 from ui_kit import Growing, Visitor, growing, seen_until, served
 
@@ -162,7 +162,7 @@ def test_a_study_that_was_stopped_says_why(tmp_path: Path, fake: FakeTarget, stu
     stopped = bundle.verdicts().model_copy(update={"stopped": "you stopped it"})
     bundle.write_verdicts(stopped)
     state = state_of(bundle.folder)
-    assert state.phase is Phase.STOPPED
+    assert state.phase is StudyPhase.STOPPED
     assert state.sentence == "Stopped: you stopped it. Go on with:"
     assert state.go_on == f"assay run --resume {bundle.folder}"
 

@@ -21,7 +21,7 @@ from assay.linux.processes import identity
 from assay.record import Bundle, differences
 from assay.ui import Access
 from assay.ui.children import Children
-from assay.ui.state import Phase, interrupt, state_of
+from assay.ui.state import StudyPhase, interrupt, state_of
 from ui_kit import Visitor, seen_until, served
 
 LOOSE = (sys.executable, str(Path(__file__).parent.parent / "loose.py"))
@@ -163,7 +163,7 @@ def test_only_the_process_that_runs_the_study_is_stopped(folder: Path, visitor: 
         assert process.wait(30) == 130
     with pytest.raises(BundleError, match="not run by that process any more"):
         interrupt(bundle, own)
-    assert state_of(bundle).phase is Phase.STOPPED
+    assert state_of(bundle).phase is StudyPhase.STOPPED
 
 
 def test_a_study_in_the_background_of_a_shell_is_stopped_too(folder: Path) -> None:

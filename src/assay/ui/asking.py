@@ -20,7 +20,7 @@ FORM_BYTES = 16_384
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPage:
     """What is asked for: names in the path, the query and, of a form, its fields; a text each."""
 
     names: Mapping[str, str]
@@ -28,7 +28,7 @@ class Asked:
     fields: Mapping[str, str]
 
 
-Handler = Callable[[Asked], Response]
+Handler = Callable[[AskedPage], Response]
 
 
 def answered(handler: Handler, access: Access) -> Callable[[Request], Awaitable[Response]]:
@@ -39,7 +39,7 @@ def answered(handler: Handler, access: Access) -> Callable[[Request], Awaitable[
         if request.method == "POST" and not access.is_form(fields.get("form", "")):
             raise HTTPException(403, "this form is from another start of the page: load it again")
         names = {name: str(value) for name, value in request.path_params.items()}
-        asked = Asked(names, dict(request.query_params), fields)
+        asked = AskedPage(names, dict(request.query_params), fields)
         try:
             return await run_in_threadpool(handler, asked)
         except AssayError as error:

@@ -21,7 +21,7 @@ from assay.record import Bundle
 from assay.record.files import require_own
 from assay.report.html.bisection import search_html
 from assay.report.html.page import report_html
-from assay.ui.asking import Asked, problem
+from assay.ui.asking import AskedPage, problem
 from assay.ui.children import Children
 from assay.ui.following import Followers, LiveLook, looked
 from assay.ui.guarding import Access
@@ -51,7 +51,7 @@ class BundlePages:
         self._reports: OrderedDict[tuple[Path, int, int], str] = OrderedDict()
         self._lock = Lock()
 
-    def listed(self, asked: Asked) -> Response:
+    def listed(self, asked: AskedPage) -> Response:
         """The bundles of the folder."""
         lines = lines_of(self.shelf)
         return page(
@@ -63,7 +63,7 @@ class BundlePages:
             is_cut=self.shelf.contents().is_cut,
         )
 
-    def one(self, asked: Asked) -> Response:
+    def one(self, asked: AskedPage) -> Response:
         """A bundle: what its study says now, and what may be done with it."""
         name, folder = self._named(asked)
         if is_of_search(folder):
@@ -96,7 +96,7 @@ class BundlePages:
             **shown,
         )
 
-    def report(self, asked: Asked) -> Response:
+    def report(self, asked: AskedPage) -> Response:
         """The report, made anew from the runs: what a bundle calls its report is not shown."""
         _, folder = self._named(asked)
         search = is_of_search(folder)
@@ -124,13 +124,13 @@ class BundlePages:
         events = stream(partial(looked, self.followers, folder), viewer)
         return StreamingResponse(events, media_type="text/event-stream")
 
-    def stop(self, asked: Asked) -> Response:
+    def stop(self, asked: AskedPage) -> Response:
         """Stop the study as Ctrl-C does."""
         name, folder = self._named(asked)
         interrupt(folder, asked.fields.get("process", ""))
         return RedirectResponse(f"/bundles/{name}", 303)
 
-    def ask_to_extend(self, asked: Asked) -> Response:
+    def ask_to_extend(self, asked: AskedPage) -> Response:
         """What extending runs here: asked before it is done."""
         name, folder = self._named(asked)
         bundle = self._extendable(folder)
@@ -144,19 +144,19 @@ class BundlePages:
             form=self.access.form,
         )
 
-    def extend(self, asked: Asked) -> Response:
+    def extend(self, asked: AskedPage) -> Response:
         """Start `assay run --extend`."""
         name, folder = self._named(asked)
         self._extendable(folder)
         self.children.start(name, ["run", "--extend", str(folder)])
         return RedirectResponse(f"/bundles/{name}", 303)
 
-    def compared(self, asked: Asked) -> Response:
+    def compared(self, asked: AskedPage) -> Response:
         """Two bundles of a study, each recomputed or from the ledger."""
         first, second = (self._entry(asked.query.get(key, "")) for key in ("first", "second"))
         return page("compare.html", here="/", found=compare_entries(first, second), say=words)
 
-    def _named(self, asked: Asked) -> tuple[str, Path]:
+    def _named(self, asked: AskedPage) -> tuple[str, Path]:
         name = asked.names["bundle"]
         return name, self.shelf.bundle(name)
 

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from assay.api import default_folder
 from assay.core.errors import InputError
 from assay.report.html.diagnosis import diagnosis_html
-from assay.ui.asking import Asked
+from assay.ui.asking import AskedPage
 from assay.ui.children import Children
 from assay.ui.guarding import Access
 from assay.ui.pages import framed, page
@@ -25,7 +25,7 @@ class DoctorPages:
     def __init__(self, shelf: Shelf, children: Children, access: Access) -> None:
         self.shelf, self.children, self.access = shelf, children, access
 
-    def listed(self, asked: Asked) -> Response:
+    def listed(self, asked: AskedPage) -> Response:
         """Diagnoses of the folder, the form, and what became of the last look."""
         files = self.shelf.contents().diagnoses
         return page(
@@ -38,17 +38,17 @@ class DoctorPages:
             complaint=self.children.complaint(SUBJECT),
         )
 
-    def one(self, asked: Asked) -> Response:
+    def one(self, asked: AskedPage) -> Response:
         """A diagnosis in the frame of the page."""
         name = asked.names["diagnosis"]
         found = self.shelf.diagnosis(name)
         return page("diagnosed.html", here="/doctor", name=name, subject=found.subject.name)
 
-    def alone(self, asked: Asked) -> Response:
+    def alone(self, asked: AskedPage) -> Response:
         """A diagnosis as `assay doctor --html` writes it."""
         return framed(diagnosis_html(self.shelf.diagnosis(asked.names["diagnosis"])))
 
-    def begin(self, asked: Asked) -> Response:
+    def begin(self, asked: AskedPage) -> Response:
         """Look at a server: starts `assay doctor`, whose answer is a new file of the folder."""
         server, seconds = asked.fields.get("server", "").strip(), asked.fields.get("seconds", "")
         if not server:

@@ -16,7 +16,7 @@ from assay.core.errors import AlteredError
 from assay.record import Bundle, ChainPlace, Replay
 from assay.record.files import identity
 from assay.report.html.live import LiveView, Narrowed, live_view
-from assay.ui.state import BundleState, Phase, state_of
+from assay.ui.state import BundleState, StudyPhase, state_of
 
 PART = 50
 """Lines that are taken in at once."""
@@ -84,7 +84,7 @@ class Follower:
             study=plan.study,
             question=plan.question,
             can_extend=view is not None
-            and state.phase is Phase.FINISHED
+            and state.phase is StudyPhase.FINISHED
             and not self.replay.cannot_extend(),
         )
 

@@ -15,10 +15,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -115,7 +115,8 @@ class Guard:
             if not _same(query["token"][0], self.access.token):
                 return _no("this token is not the one of this server")
             return self._let_in(scope["path"])
-        if _same(_cookie(headers, self.access.name), self.access.cookie):
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if _same(cookies.get(self.access.name, ""), self.access.cookie):
             return None
         return _no("open the link that `assay ui` printed: it has a token")
 
@@ -140,15 +141,6 @@ def _is_loopback(host: str) -> bool:
     if not colon or host.endswith("]"):
         name, port = host, "0"
     return name in LOOPBACK and port.isascii() and port.isdigit()
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    found = SimpleCookie()
-    try:
-        found.load(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return found[name].value if name in found else ""
 
 
 def _same(given: str, known: str) -> bool:

@@ -24,7 +24,7 @@ from assay.ledger.places import LedgerPlace
 from assay.ledger.store import whereabouts
 from assay.report.html.page import embedded
 from assay.report.html.rows import Forest, ForestEffect, ForestGroup, domain, known_ends
-from assay.ui.asking import Asked
+from assay.ui.asking import AskedPage
 from assay.ui.pages import page
 
 NEWEST = 40
@@ -64,7 +64,7 @@ class LedgerPages:
             raise InputError(f"no bundle of the ledger has number {number[:20]}")
         return found
 
-    def searched(self, asked: Asked) -> Response:
+    def searched(self, asked: AskedPage) -> Response:
         """Answers that fit a search, or the newest bundles where nothing is searched for."""
         given = {name: asked.query.get(name, "").strip() for name in FIELDS}
         kinds, leads = "kinds" in asked.query, "leads" in asked.query
@@ -97,7 +97,7 @@ class LedgerPages:
             say=words,
         )
 
-    def history(self, asked: Asked) -> Response:
+    def history(self, asked: AskedPage) -> Response:
         """One question over time, versions and machines."""
         given = {
             name: asked.query.get(name, "").strip()

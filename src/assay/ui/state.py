@@ -25,7 +25,7 @@ STARTING_S = 5.0
 """So long after its plan was written a study may not have begun."""
 
 
-class Phase(StrEnum):
+class StudyPhase(StrEnum):
     """How a study is."""
 
     STARTING = "starting"
@@ -40,7 +40,7 @@ class BundleState:
     """How a bundle's study is. `process` runs it, as `linux.processes` names it, empty where it is
     not ours to see; `why` it stopped; `go_on` is the command that goes on with it."""
 
-    phase: Phase
+    phase: StudyPhase
     process: str = ""
     why: str = ""
     go_on: str = ""
@@ -48,19 +48,19 @@ class BundleState:
     @property
     def is_running(self) -> bool:
         """Whether more runs may come without anybody doing anything."""
-        return self.phase in (Phase.RUNNING, Phase.STARTING)
+        return self.phase in (StudyPhase.RUNNING, StudyPhase.STARTING)
 
     @property
     def sentence(self) -> str:
         """For people."""
-        if self.phase is Phase.RUNNING:
+        if self.phase is StudyPhase.RUNNING:
             pid = self.process.partition(":")[0]
             return f"Runs now, as process {pid}." if pid else "Runs now, as another user."
-        if self.phase is Phase.STARTING:
+        if self.phase is StudyPhase.STARTING:
             return "About to begin."
-        if self.phase is Phase.FINISHED:
+        if self.phase is StudyPhase.FINISHED:
             return "Finished."
-        if self.phase is Phase.STOPPED:
+        if self.phase is StudyPhase.STOPPED:
             return f"Stopped: {self.why}. Go on with:"
         return "Ended without saying goodbye; go on with:"
 
@@ -70,17 +70,21 @@ def state_of(folder: Path) -> BundleState:
     runs = folder / "runs.jsonl"
     holder = lock_holder(runs)
     if holder is not None:
-        return BundleState(Phase.RUNNING, holder.process)
+        return BundleState(StudyPhase.RUNNING, holder.process)
     search = is_of_search(folder)
     go_on = f"assay {'bisect' if search else 'run'} --resume {shlex.quote(str(folder))}"
     ended = written(folder / result_name(search))
     if ended:
         why = _why_stopped(folder, search, ended)
-        return BundleState(Phase.STOPPED, "", why, go_on) if why else BundleState(Phase.FINISHED)
+        return (
+            BundleState(StudyPhase.STOPPED, "", why, go_on)
+            if why
+            else BundleState(StudyPhase.FINISHED)
+        )
     age_s = time.time() - written(folder / "plan.json") / 1e9
     if age_s < STARTING_S and not runs.lstat().st_size:
-        return BundleState(Phase.STARTING, go_on=go_on)
-    return BundleState(Phase.CUT_OFF, go_on=go_on)
+        return BundleState(StudyPhase.STARTING, go_on=go_on)
+    return BundleState(StudyPhase.CUT_OFF, go_on=go_on)
 
 
 def result_name(search: bool) -> str:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from assay.core.errors import InputError
 from assay.study import shipped
-from assay.ui.asking import Asked
+from assay.ui.asking import AskedPage
 from assay.ui.pages import page
 from assay.ui.shelf import Shelf, ShelvedStudy, study_in
 
@@ -32,7 +32,7 @@ class StudyPages:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
 
-    def listed(self, asked: Asked) -> Response:
+    def listed(self, asked: AskedPage) -> Response:
         """All of them."""
         own = [
             StudyLine(f"/studies/of/{name}", self.shelf.shown(path), study.said("question"))
@@ -45,7 +45,7 @@ class StudyPages:
         ]
         return page("studies.html", here="/studies", own=own, ships=ships)
 
-    def one_shipped(self, asked: Asked) -> Response:
+    def one_shipped(self, asked: AskedPage) -> Response:
         """A study that ships."""
         name = asked.names["study"]
         texts = shipped()
@@ -53,7 +53,7 @@ class StudyPages:
             raise InputError("no study of that name ships", next_step="go back to the list of them")
         return self._page(_shipped(name, texts[name]), name)
 
-    def one_of_folder(self, asked: Asked) -> Response:
+    def one_of_folder(self, asked: AskedPage) -> Response:
         """A study of the folder."""
         name = asked.names["study"]
         study = self.shelf.study(name)
