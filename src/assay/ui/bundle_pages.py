@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import OrderedDict
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
@@ -117,9 +119,9 @@ class BundlePages:
     async def events(self, request: Request) -> Response:
         """The live view, as events."""
         try:
-            folder = self.shelf.bundle(request.path_params["bundle"])
+            folder = await run_in_threadpool(self.shelf.bundle, request.path_params["bundle"])
         except InputError as error:
-            return problem(error.message, error.next_step, 404)
+            return problem(error.message, error.next_step, 400)
         viewer = Viewer(partial(self._around, name_of(folder)))
         events = stream(partial(looked, self.followers, folder), viewer)
         return StreamingResponse(events, media_type="text/event-stream")
@@ -140,6 +142,7 @@ class BundlePages:
             name=name,
             folder=str(folder),
             study=bundle.plan.study,
+            command=f"assay run --extend {shlex.quote(str(folder))}",
             uses=uses(bundle),
             form=self.access.form,
         )

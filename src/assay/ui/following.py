@@ -48,6 +48,7 @@ class Follower:
         self._lock = Lock()
         self._begin()
         self._last: LiveLook | None = None
+        self._looks = 0
 
     def _begin(self) -> None:
         self.bundle = Bundle.open(self.folder)
@@ -76,8 +77,9 @@ class Follower:
         plan, view = self.bundle.plan, same.view if same is not None else None
         if share == 1.0 and view is None:
             view = live_view(self.replay, self.narrowed)
+        self._looks += 1
         return LiveLook(
-            number=self._last.number + 1 if self._last else 1,
+            number=self._looks,
             state=state,
             share=share,
             view=view,
