@@ -42,7 +42,7 @@ CHART_STYLE = """:where(.plot-d6a7b5) {
 _CHARTS = b64encode(sha256(CHART_STYLE.encode()).digest()).decode()
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "default-src 'none'; script-src 'self'; connect-src 'self'; frame-src 'self'; img-src 'self'; "
     f"style-src 'self' 'sha256-{_CHARTS}'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )

@@ -35,6 +35,7 @@ HEAD = (
 )
 
 ASSETS = {
+    "icon.svg": "image/svg+xml",
     "page.css": "text/css",
     "page.js": "text/javascript",
     "charts.js": "text/javascript",
@@ -66,13 +67,13 @@ def encoded(text: str) -> bytes:
 
 @cache
 def asset(name: str) -> bytes:
-    """A file that the pages load."""
+    """A file that the pages load; one of `ASSETS`."""
     if name == "page.css":
         return encoded(own("templates/report.css") + _own("static/page.css"))
     if name == "charts.js":
         scripts = [own("vendor/plot.js"), *(own(f"templates/{script}.js") for script in SCRIPTS)]
         return encoded("\n".join(scripts))
-    return encoded(_own("static/page.js"))
+    return encoded(_own(f"static/{name}"))
 
 
 def _own(name: str) -> str:
