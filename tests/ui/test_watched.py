@@ -157,6 +157,9 @@ def test_only_the_process_that_runs_the_study_is_stopped(folder: Path, visitor: 
             for name in ("", "0", "-1", "1", "1:0", "x", f"{process.pid}:{int(ticks) + 1}",
                          f"{process.pid}", identity(os.getpid()), "9" * 30):  # fmt: skip
                 assert visitor.send(f"{address}/stop", process=name).status == 400
+        (folder / "link").hardlink_to(bundle / "runs.jsonl")
+        assert "another name too" in visitor.send(f"{address}/stop", process=own).text
+        (folder / "link").unlink()
         assert process.poll() is None
         assert lock_holder(bundle / "runs.jsonl") is not None
         interrupt(bundle, own)

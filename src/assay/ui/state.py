@@ -127,14 +127,20 @@ def interrupt(folder: Path, process: str) -> None:
         f"{folder} is not run by that process any more", next_step="look at the page again"
     )
     number = process.partition(":")[0]
-    if not number.isdigit():
+    runs = folder / "runs.jsonl"
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
         raise gone
+    if runs.lstat().st_nlink != 1:
+        raise BundleError(
+            f"{runs} has another name too, and who holds it may be at something else",
+            next_step="stop the study where it was started",
+        )
     try:
         held = os.pidfd_open(int(number))
     except OSError as error:
         raise gone from error
     try:
-        holder = lock_holder(folder / "runs.jsonl")
+        holder = lock_holder(runs)
         if holder is None or holder.process != process:
             raise gone
         signal.pidfd_send_signal(held, _heard(int(number)))
