@@ -233,6 +233,7 @@ def test_the_ledger_is_listed_searched_and_followed(visitor: Visitor, shown: Bun
     page = visitor.page("/ledger")
     assert "13 bundles in" in page
     assert page.count('name="second"') == 13
+    assert f'<a href="{visitor.bundles()[0]}">1 {shown.folder}</a>' in page
     found = visitor.page("/ledger?words=spin+hints&word=no+difference")
     assert found.count('<th scope="row"') == 13
     assert "No answer is about that" in visitor.page("/ledger?words=nothing")

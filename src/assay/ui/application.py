@@ -42,7 +42,7 @@ def app(
     if not root.is_dir():
         raise InputError(f"{root} is no folder", next_step="name the folder of your bundles")
     access, shelf, children = access or Access(), Shelf(root), Children(command)
-    pages = LedgerPages(ledger)
+    pages = LedgerPages(ledger, shelf)
     bundles = BundlePages(shelf, children, access, pages)
     studies, doctor = StudyPages(shelf), DoctorPages(shelf, children, access)
     made = Starlette(
@@ -68,7 +68,6 @@ def app(
         ],
         exception_handlers={HTTPException: refused},
     )
-    made.state.children = children
     return Guard(made, access)
 
 

@@ -26,6 +26,7 @@ from assay.report.html.page import embedded
 from assay.report.html.rows import Forest, ForestEffect, ForestGroup, domain, known_ends
 from assay.ui.asking import AskedPage
 from assay.ui.pages import page
+from assay.ui.shelf import Shelf
 
 NEWEST = 40
 ANSWERS_SHOWN = 500
@@ -36,10 +37,11 @@ WORDS = ("helps", "hurts", "no difference", "undecided", "invalid")
 
 
 class LedgerPages:
-    """Pages of one ledger; `place` is None where there is none."""
+    """Pages of one ledger; `place` is None where there is none. Bundles that are in the folder of
+    the page lead to their own."""
 
-    def __init__(self, place: LedgerPlace | None) -> None:
-        self.place = place
+    def __init__(self, place: LedgerPlace | None, shelf: Shelf) -> None:
+        self.place, self.shelf = place, shelf
 
     @contextmanager
     def opened(self) -> Iterator[Ledger]:
@@ -95,6 +97,7 @@ class LedgerPages:
             listed=listed,
             known=WORDS,
             say=words,
+            address=self.shelf.address,
         )
 
     def history(self, asked: AskedPage) -> Response:
@@ -122,6 +125,7 @@ class LedgerPages:
             pictures=pictures,
             data=Markup(embedded({"forest": asdict(pictures)})),
             say=words,
+            address=self.shelf.address,
         )
 
 

@@ -84,6 +84,11 @@ class Shelf:
         """The folder of a bundle. InputError where there is none of that name."""
         return _named(self.contents().bundles, name, "bundle")
 
+    def address(self, folder: str) -> str:
+        """The page of the bundle in a folder; empty where it is none of these."""
+        name = name_of(Path(folder))
+        return f"/bundles/{name}" if name in self.contents().bundles else ""
+
     def study(self, name: str) -> ShelvedStudy:
         """A study of the folder. InputError where there is none of that name."""
         path = _named(self.contents().studies, name, "study")
