@@ -59,7 +59,8 @@ smallest = "0.1%"
 margin = "0.1%"
 budget = "1000h"
 """
-DOTS = "document.querySelectorAll('figure[data-chart=runs] [aria-description^=run] > *').length"
+SHAPES = "figure[data-chart=runs] [aria-description^='run,'] :is(circle, path)"
+DOTS = f'document.querySelectorAll("{SHAPES}").length'
 PAINT = "(performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime"
 
 

@@ -16,7 +16,8 @@ from ui_kit import EVIL, Visitor, growing, served
 
 TAB, ENTER = ("Tab", 9), ("Enter", 13)
 NO_ERROR = "!document.documentElement.dataset.error"
-DOTS = "document.querySelectorAll('figure[data-chart=runs] [aria-description^=run] > *').length"
+SHAPES = "figure[data-chart=runs] [aria-description^='run,'] :is(circle, path)"
+DOTS = f'document.querySelectorAll("{SHAPES}").length'
 
 
 @pytest.fixture(scope="module")
