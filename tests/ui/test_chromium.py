@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_study_grows_before_the_eyes(
 ) -> None:
     """Dots, blocks and words come without a reload, nothing is refused by the policy, a status line
     speaks, and at its end the page says so."""
-    with growing(folder / "bundle", fake) as grown:
+    with growing(folder / "bundle", replace(fake, noise=0.05)) as grown:
         block = len(grown.bundle.plan.arms)
         grown.grow(block)
         (path,) = visitor.bundles()

@@ -140,7 +140,6 @@ def test_it_listens_on_loopback_only() -> None:
     """And a port that is taken is said."""
     first = UiServer()
     assert first.socket.getsockname()[0] == "127.0.0.1"
-    first.socket.listen()
     with pytest.raises(InputError, match=f"port {first.port}"):
         UiServer(first.port)
     first.socket.close()

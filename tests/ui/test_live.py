@@ -76,13 +76,13 @@ def test_what_is_sent_bit_by_bit_is_what_is_there(
     follower = Follower(grown.bundle.folder)
     early, points = Viewer(lambda look: {"name": "", "stop": "", "form": "", "started": False,
                                          "complaint": ""}), []  # fmt: skip
-    for _ in range(30):
+    for _ in range(20):
         grown.grow(1)
         news = early.news(follower.look())["runs"]
         points = [p for p in points if p["run"] < news["from"]] + news["groups"][0]["points"]
     late = Viewer(early.around).news(Follower(grown.bundle.folder).look())["runs"]
     assert points == late["groups"][0]["points"]
-    assert [p["run"] for p in points] == list(range(30))
+    assert [p["run"] for p in points] == list(range(20))
 
 
 def test_the_verdicts_are_those_of_the_library(visitor: Visitor, study_that_grows: Growing) -> None:

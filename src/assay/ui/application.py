@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
 
 from assay.core.errors import InputError
 from assay.ledger.places import LedgerPlace
@@ -31,7 +31,7 @@ def app(
     access: Access | None = None,
     ledger: LedgerPlace | None = None,
     command: Sequence[str] = OWN,
-) -> ASGIApp:
+) -> Guard:
     """The page of a folder, behind its checks. Serve it on loopback only.
 
     `access`: by default a token that is drawn anew, and that `Access.token` has; `Access(token="")`
@@ -42,8 +42,8 @@ def app(
     if not root.is_dir():
         raise InputError(f"{root} is no folder", next_step="name the folder of your bundles")
     access, shelf, children = access or Access(), Shelf(root), Children(command)
-    pages = LedgerPages(ledger, shelf)
-    bundles = BundlePages(shelf, children, access, pages)
+    pages, ending = LedgerPages(ledger, shelf), Event()
+    bundles = BundlePages(shelf, children, access, pages, ending)
     studies, doctor = StudyPages(shelf), DoctorPages(shelf, children, access)
     made = Starlette(
         routes=[
@@ -68,7 +68,7 @@ def app(
         ],
         exception_handlers={HTTPException: refused},
     )
-    return Guard(made, access)
+    return Guard(made, access, ending)
 
 
 def _shows(address: str, handler: Handler, access: Access) -> BaseRoute:

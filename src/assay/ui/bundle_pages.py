@@ -7,7 +7,7 @@ import shlex
 from collections import OrderedDict
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from markupsafe import Markup
@@ -46,9 +46,15 @@ class BundlePages:
     """They share a folder, followers and what was started."""
 
     def __init__(
-        self, shelf: Shelf, children: Children, access: Access, ledger: LedgerPages
+        self,
+        shelf: Shelf,
+        children: Children,
+        access: Access,
+        ledger: LedgerPages,
+        ending: Event,
     ) -> None:
         self.shelf, self.children, self.access, self.ledger = shelf, children, access, ledger
+        self.ending = ending
         self.followers = Followers()
         self._reports: OrderedDict[tuple[Path, int, int], str] = OrderedDict()
         self._lock = Lock()
@@ -123,7 +129,7 @@ class BundlePages:
         except InputError as error:
             return problem(error.message, error.next_step, 400)
         viewer = Viewer(partial(self._around, name_of(folder)))
-        events = stream(partial(looked, self.followers, folder), viewer)
+        events = stream(partial(looked, self.followers, folder), viewer, self.ending)
         return StreamingResponse(events, media_type="text/event-stream")
 
     def stop(self, asked: AskedPage) -> Response:

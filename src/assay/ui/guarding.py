@@ -15,6 +15,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from threading import Event
 from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -77,10 +78,10 @@ class Access:
 
 
 class Guard:
-    """The page behind its checks."""
+    """The page behind its checks. `ending` is set where no more is answered: live views end."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self.app, self.access = app, access
+    def __init__(self, app: ASGIApp, access: Access, ending: Event) -> None:
+        self.app, self.access, self.ending = app, access, ending
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""

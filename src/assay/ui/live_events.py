@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
+from threading import Event
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -106,11 +107,13 @@ class Viewer:
         return " ".join(said)
 
 
-async def stream(look: Callable[[], LiveLook], viewer: Viewer) -> AsyncIterator[bytes]:
-    """Server-sent events for as long as somebody reads them."""
+async def stream(
+    look: Callable[[], LiveLook], viewer: Viewer, ending: Event
+) -> AsyncIterator[bytes]:
+    """Server-sent events for as long as somebody reads them, and the page does not end."""
     yield b"retry: 2000\n\n"
     quiet_s = 0.0
-    while True:
+    while not ending.is_set():
         try:
             found = await run_in_threadpool(look)
             news = None
