@@ -73,7 +73,7 @@ def plan_of(arms: int) -> tuple[str, Plan]:
     study = read("large.toml", text, Path("."))
     made = make_plan(
         study, version="0.1.0", seed=7, study_sha256=digest(text.encode()), base="",
-        overrides={}, stand_ins={}, full=True, cpus=2,
+        overrides={}, stand_ins={"engine": None}, full=True, cpus=2,
     )  # fmt: skip
     return text, made
 
