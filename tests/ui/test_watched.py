@@ -206,10 +206,10 @@ def test_an_undecided_study_is_extended_from_the_page(folder: Path) -> None:
             assert visitor.send(f"{address}/extend").status == 303
             seen_until(news, lambda n: "Runs now" in n["parts"].get("actions", ""))
             seen_until(news, lambda n: "Finished." in n["parts"].get("actions", ""))
-    for _ in range(300):
-        if lock_holder(bundle / "runs.jsonl") is None and Bundle.open(bundle).has_verdicts:
-            break
-        time.sleep(0.1)
+        for _ in range(300):
+            if "This page started it" not in visitor.page(address):
+                break
+            time.sleep(0.1)
     after = Bundle.open(bundle).verdicts()
     assert after.extensions == before.extensions + 1
     assert after.blocks > before.blocks

@@ -27,13 +27,34 @@ SAID_BYTES = 2000
 @dataclass
 class PageChild:
     """One command. `out` is the file of its result, if it has one; it goes where the command
-    fails. `fine` are the exit codes of a command that did not."""
+    fails. `fine` are the exit codes of a command that did not; `complaint` is what one that failed
+    said last, known at its end."""
 
     words: tuple[str, ...]
     process: subprocess.Popen[bytes]
     story: IO[bytes]
     out: Path | None
     fine: frozenset[int]
+    complaint: str = ""
+
+    def is_running(self) -> bool:
+        """Whether it runs; at its end what it said is taken down."""
+        if self.process.poll() is None:
+            return True
+        if not self.story.closed:
+            self._end()
+        return False
+
+    def _end(self) -> None:
+        if self.process.returncode not in self.fine:
+            if self.out is not None:
+                self.out.unlink(missing_ok=True)
+            length = self.story.seek(0, os.SEEK_END)
+            self.story.seek(max(0, length - SAID_BYTES))
+            said = " ".join(self.story.read().decode("utf-8", "replace").split())
+            code = self.process.returncode
+            self.complaint = f"`assay {self.words[0]}` ended with exit code {code}: {said}"
+        self.story.close()
 
 
 class Children:
@@ -55,10 +76,10 @@ class Children:
         of the subject runs; InputError where the file cannot be made."""
         with self._lock:
             last = self._last.get(subject)
-            if last is not None and last.process.poll() is None:
+            if last is not None and last.is_running():
                 raise BundleError("this page started it already", next_step="wait for its end")
-            story = tempfile.TemporaryFile()  # noqa: SIM115 - closed where its command is replaced
             with _made(out) as printed:
+                story = tempfile.TemporaryFile()  # noqa: SIM115 - closed where the command ends
                 process = subprocess.Popen(
                     [*self.command, *words],
                     stdin=subprocess.DEVNULL,
@@ -67,8 +88,6 @@ class Children:
                     start_new_session=True,
                     env=_environment(),
                 )
-            if last is not None:
-                last.story.close()
             child = PageChild(tuple(words), process, story, out, frozenset(fine))
             self._last[subject] = child
 
@@ -76,20 +95,13 @@ class Children:
         """Whether the last command of a subject runs."""
         with self._lock:
             last = self._last.get(subject)
-            return last is not None and last.process.poll() is None
+            return last is not None and last.is_running()
 
     def complaint(self, subject: str) -> str:
         """What the last command of a subject said if it failed; else empty."""
         with self._lock:
             last = self._last.get(subject)
-            if last is None or last.process.poll() in (None, *last.fine):
-                return ""
-            if last.out is not None:
-                last.out.unlink(missing_ok=True)
-            length = last.story.seek(0, os.SEEK_END)
-            last.story.seek(max(0, length - SAID_BYTES))
-            said = " ".join(last.story.read().decode("utf-8", "replace").split())
-            return f"`assay {last.words[0]}` ended with exit code {last.process.returncode}: {said}"
+            return "" if last is None or last.is_running() else last.complaint
 
     def wait(self, timeout_s: float) -> None:
         """Wait for all of them. TimeoutError where that takes longer."""
@@ -98,7 +110,7 @@ class Children:
                 child.process.wait(timeout_s)
             except subprocess.TimeoutExpired as error:
                 raise TimeoutError(f"{child.words} still runs") from error
-            child.story.close()
+            child.is_running()
 
 
 @contextlib.contextmanager
