@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-OPTIONS = (
+HEADLESS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -27,8 +27,8 @@ OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--remote-debugging-pipe",
 )
+"""Options of every Chromium that tests and benchmarks start."""
 ABOVE = 10
 """Descriptors from here on, so that none is the 3 or 4 that Chromium reads and writes."""
 
@@ -131,7 +131,14 @@ def tab(program: str, profile: Path, *options: str) -> Iterator[Tab]:
     """Chromium with a page, until the block is over."""
     heard, to = _pipe()
     answers, said = _pipe()
-    words = [program, *OPTIONS, f"--user-data-dir={profile}", *options, "about:blank"]
+    words = [
+        program,
+        *HEADLESS,
+        "--remote-debugging-pipe",
+        f"--user-data-dir={profile}",
+        *options,
+        "about:blank",
+    ]
     script = f'exec "$@" 3<&{heard} 4>&{said} {heard}<&- {said}>&-'
     process = subprocess.Popen(
         ["bash", "-c", script, "bash", *words],
