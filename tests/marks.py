@@ -48,11 +48,13 @@ FILES = (
     "test_sampler_benchmark.py",
     "test_startup_benchmark.py",
     "test_steering_runs.py",
+    "test_ui_benchmark.py",
     "test_wheel.py",
+    "ui/test_watched.py",
 )
 """How the paths of files begin whose tests start servers, builds or processes that they kill."""
 
-FIXTURES = frozenset({"browser", "desk"})
+FIXTURES = frozenset({"browser", "chromium", "desk"})
 """Fixtures of tests that start a browser or the command."""
 
 SHORT = frozenset(

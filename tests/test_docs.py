@@ -47,6 +47,7 @@ def commands() -> Iterator[tuple[str, str]]:
 PARSED_ONLY = {
     "assay load": "needs a server of the reader's",
     "assay serve": "runs until it is interrupted",
+    "assay ui": "serves until it is interrupted; tests/ui look at it",
     "assay doctor": "looks at a server of the reader's; tests/diagnosis look at some",
     "assay compare": "measures commands of the reader's; tests/compare compares some",
     "assay run my-hint.toml": "measures for minutes; tests/cli and tests/bench run studies",

@@ -44,6 +44,7 @@ ORDER = (
     "load",
     "fleet",
     "api",
+    "ui",
     "__init__",
     "cli",
 )

@@ -80,11 +80,17 @@ def _strings(tree: ast.Module, *, helps: bool) -> Iterator[str]:
 
 def templates() -> Iterator[tuple[Path, str]]:
     """Pages without their tags, scripts by their strings that have a space."""
-    for path in sorted((PACKAGE / "report" / "html" / "templates").rglob("*.html")):
+    for path in _pages("*.html"):
         yield path, re.sub(r"\{[{%#].*?[}%#]\}|<[^>]*>", " ", path.read_text(), flags=re.S)
-    for path in sorted((PACKAGE / "report" / "html" / "templates").rglob("*.js")):
+    for path in _pages("*.js"):
         code = re.sub(r"/\*.*?\*/|//.*", "", path.read_text(), flags=re.S)
         yield path, "\n".join(re.findall(r"[\"`']([^\"`'\n]* [^\"`'\n]*)[\"`']", code))
+
+
+def _pages(pattern: str) -> list[Path]:
+    """Files that pages are made of, those of libraries left out."""
+    folders = (PACKAGE / "report" / "html" / "templates", PACKAGE / "ui")
+    return sorted(path for folder in folders for path in folder.rglob(pattern))
 
 
 def studies() -> Iterator[tuple[Path, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import AlteredError, AssayError, BundleError
-from assay.record import Bundle, RunRecord, differences
+from assay.record import Bundle, ChainPlace, RunRecord, differences
 from assay.record.observations import observation
 from assay.stats.constants import STANDARD
 from fakes import FakeTarget, run_fake
@@ -164,3 +164,29 @@ def test_a_failed_run_of_an_older_bundle_is_read_with_its_empty_health(
     assert RunRecord.model_validate(body).health is None
     with pytest.raises(ValueError, match="foreign_cpu"):
         RunRecord.model_validate(body | {"health": {"steal": 0.0}})
+
+
+def test_lines_are_read_part_by_part_as_they_are_at_once(finished: Bundle) -> None:
+    """Each place follows the one before; at the end nothing is new until a line is whole."""
+    whole, place, found = finished.runs(), ChainPlace(), []
+    while True:
+        more, place = finished.lines_after(place, 5)
+        found += more
+        if not more:
+            break
+        assert len(more) <= 5
+    assert found == whole
+    path = finished.folder / "runs.jsonl"
+    assert place == ChainPlace(path.stat().st_size, len(whole), whole[-1].digest)
+    with path.open("ab") as runs:
+        runs.write(b'{"run": ')
+    assert finished.lines_after(place) == ([], place)
+
+
+def test_a_line_that_does_not_follow_a_place_is_named(finished: Bundle) -> None:
+    """By its number in the file, however much was read before."""
+    _, place = finished.lines_after(ChainPlace(), 5)
+    changed = lines(finished)
+    rewrite(finished, [*changed[:5], *changed[6:]])
+    with pytest.raises(AlteredError, match=r"run 6 \(.*was altered"):
+        finished.lines_after(place)

@@ -6,18 +6,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-CHROMIUM = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=5000",
-)
+from devtools import HEADLESS
+
+CHROMIUM = (*HEADLESS, "--virtual-time-budget=5000")
 
 
 @dataclass

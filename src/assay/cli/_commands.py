@@ -27,6 +27,7 @@ COMMANDS = {
     "decide": "Decide on runs that were measured with any tool: one row per run.",
     "ledger": "All bundles, later: what is known about a change, how an answer moved, what agrees.",
     "history": "One question over time, versions and machines, with change points.",
+    "ui": "Serve a local page: studies, bundles, a study while it runs, the ledger, diagnoses.",
     "load": "Put load on a server and say what it did, and whether the client was the limit.",
     "serve": "Be a small server on loopback until interrupted; its addresses go to stdout.",
     "list": "List what a study, an audit or a price can name.",

@@ -9,15 +9,14 @@ import functools
 import json
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from assay.core.errors import AssayError, ExitCode
 from assay.core.printable import printable, printable_json
+from assay.core.unforeseen import unforeseen
 from assay.report.words.line import Line
 
 if (
@@ -50,23 +49,11 @@ def guarded(command: Callable[..., ExitCode | None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as error:  # whatever a damaged file can lead to
-            complain(*_unforeseen(error))
+            complain(*unforeseen(error))
             code = ExitCode.USAGE
         raise typer.Exit(int(code))
 
     return run
-
-
-def _unforeseen(error: Exception) -> tuple[str, str]:
-    """What is said of an error that nobody translated, and the next step."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{Path(f.filename).name}:{f.lineno}" for f in frames if "assay" in f.filename]
-    told = " ".join(str(error).split())[:200]
-    return (
-        f"a file is not as Assay writes it, or Assay is wrong: {type(error).__name__}: {told} "
-        f"(at {', '.join(places[-2:])})",
-        "use the file as it was written; if it is, report this line",
-    )
 
 
 def complain(message: str, next_step: str) -> None:

@@ -6,10 +6,11 @@ from assay.core.lazy import lazily
 
 if TYPE_CHECKING:
     from assay.record.bundle import Bundle
-    from assay.record.chain import require_free
+    from assay.record.chain import ChainPlace, require_free
     from assay.record.found import RunFound
     from assay.record.observations import counted_blocks, counting, statuses
     from assay.record.profile import ProfiledFunction, ProfiledStack, RunProfile
+    from assay.record.remaining import expected_blocks, remaining_s
     from assay.record.replay import Replay, Step
     from assay.record.run import KindRecord, RunRecord, WitnessRecord
     from assay.record.verification import (
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazily(
     __name__,
     bundle="Bundle",
-    chain="require_free",
+    chain="ChainPlace require_free",
     found="RunFound",
     observations="counted_blocks counting statuses",
     profile="ProfiledFunction ProfiledStack RunProfile",
+    remaining="expected_blocks remaining_s",
     replay="Replay Step",
     run="KindRecord RunRecord WitnessRecord",
     verification="checked_verdicts counted_runs differences replayed verdicts_of",
@@ -34,6 +36,7 @@ __getattr__, __dir__ = lazily(
 
 __all__ = [
     "Bundle",
+    "ChainPlace",
     "KindRecord",
     "ProfiledFunction",
     "ProfiledStack",
@@ -48,6 +51,8 @@ __all__ = [
     "counted_runs",
     "counting",
     "differences",
+    "expected_blocks",
+    "remaining_s",
     "replayed",
     "require_free",
     "statuses",

@@ -14,6 +14,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -48,6 +49,16 @@ class Sealed(Protocol):
     def model_copy(
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False
     ) -> Self: ...
+
+
+@dataclass(frozen=True)
+class ChainPlace:
+    """How far the lines were read: bytes, lines, and the digest of the last one, empty before the
+    first."""
+
+    end: int = 0
+    number: int = 0
+    digest: str = ""
 
 
 Line = TypeVar("Line", bound=Sealed)
@@ -135,8 +146,19 @@ class ChainedBundle(ABC, Generic[SomePlan, Line]):
 
     def lines(self) -> list[Line]:
         """Every whole line, its place in the chain checked; AlteredError names the bad one."""
-        previous, found = self._start(), []
-        for number, data in enumerate(self._whole_lines(), 1):
+        found, place = self.lines_after(ChainPlace())
+        self._last = place.digest or self._start()
+        return found
+
+    def lines_after(
+        self, place: ChainPlace, most: int | None = None
+    ) -> tuple[list[Line], ChainPlace]:
+        """The whole lines that follow a place, at most so many, and the place after them: for
+        whoever watches a bundle grow. AlteredError as `lines`."""
+        found: list[Line] = []
+        previous, end = place.digest or self._start(), place.end
+        whole = self._whole(after=place.end).splitlines(keepends=True)[:most]
+        for number, data in enumerate(whole, place.number + 1):
             line = self._read_line(number, data)
             body = parsed(data, f"line {number} of runs.jsonl")
             if chained(previous, body) != line.digest:
@@ -144,10 +166,11 @@ class ChainedBundle(ABC, Generic[SomePlan, Line]):
                     f"{self._title(number, line)} was altered: its digest does not follow",
                     next_step=f"use the bundle as it was written, or {self.again}",
                 )
-            previous = line.digest
+            previous, end = line.digest, end + len(data)
             found.append(line)
-        self._last = previous
-        return found
+        if not found:
+            return found, place
+        return found, ChainPlace(end, place.number + len(found), previous)
 
     @property
     def has_result(self) -> bool:
@@ -215,8 +238,11 @@ class ChainedBundle(ABC, Generic[SomePlan, Line]):
         return files.identity(self.folder)
 
     def _whole_lines(self) -> list[bytes]:
-        data = files.read(self.folder / "runs.jsonl")
-        return data[: data.rfind(b"\n") + 1].splitlines()
+        return self._whole().splitlines()
+
+    def _whole(self, after: int = 0) -> bytes:
+        data = files.read(self.folder / "runs.jsonl", after)
+        return data[: data.rfind(b"\n") + 1]
 
     def _read_line(self, number: int, data: bytes) -> Line:
         try:

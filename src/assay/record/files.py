@@ -22,9 +22,10 @@ _QUIET = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """A link is refused, and a pipe that nobody writes to is not waited for."""
 
 
-def read(path: Path) -> bytes:
-    """Its contents; AlteredError if it is no plain file or too large."""
+def read(path: Path, after: int = 0) -> bytes:
+    """Its contents from a byte on; AlteredError if it is no plain file or too large."""
     with plain(path, os.O_RDONLY) as file:
+        file.seek(after)
         return file.read(BYTES_MAX)
 
 

@@ -8,15 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.core.metrics import metric
-from assay.core.units import format_percent, format_quantity
 from assay.ledger import (
     BundleComparison,
     FoundAnswer,
-    LedgerEntry,
-    LedgerRow,
     ListedBundle,
     QuestionHistory,
+    words,
 )
 from assay.ledger.rebuilding import Rebuilt
 from assay.report import Line
@@ -44,27 +41,12 @@ def entries_view(bundles: Sequence[ListedBundle]) -> Table:
     table = table_of("no", "begun", "study", "answers", "machine", "Assay", "where")
     for listed in bundles:
         entry, where = listed.entry, listed.where
-        place = entry.folder if where == "here" else f"{entry.folder} ({_lost(where, entry.node)})"
-        place += "" if entry.checked else " (not recomputed)"
+        place = Text(words.place(listed), "" if where == "here" else "yellow")
         table.add_row(
-            str(listed.bundle), _date(entry.started), Text(entry.study), Text(_answers(entry)),
-            Text(entry.machine), entry.assay, Text(place, "" if where == "here" else "yellow"),
+            str(listed.bundle), words.date(entry.started), Text(entry.study),
+            Text(words.answers(entry)), Text(entry.machine), entry.assay, place,
         )  # fmt: skip
     return table
-
-
-def _lost(where: str, node: str) -> str:
-    return f"on {node}" if where == "elsewhere" else where
-
-
-def _answers(entry: LedgerEntry) -> str:
-    if entry.told_apart:
-        return "invalid"
-    counts: dict[str, int] = {}
-    for row in entry.rows:
-        if row.strength == "confirmed":
-            counts[row.word] = counts.get(row.word, 0) + 1
-    return ", ".join(f"{count} {word}" for word, count in sorted(counts.items())) or "none"
 
 
 def found_view(rows: Sequence[FoundAnswer], gone: Mapping[int, str]) -> Table:
@@ -75,20 +57,13 @@ def found_view(rows: Sequence[FoundAnswer], gone: Mapping[int, str]) -> Table:
         lead = " (a lead)" if row.strength == "suggests" else ""
         bundle = f"{found.bundle} {found.folder}"
         if found.bundle in gone:
-            bundle += f" ({_lost(gone[found.bundle], found.node)})"
+            bundle += f" ({words.lost(gone[found.bundle], found.node)})"
         word = "invalid" if found.told_apart else row.word
         table.add_row(
-            Text(word + lead, STYLES.get(word, "")), Text(row.label), _interval(row), row.metric,
-            Text(found.study), Text(row.case), _date(found.started), Text(bundle),
+            Text(word + lead, STYLES.get(word, "")), Text(row.label), words.row_interval(row),
+            row.metric, Text(found.study), Text(row.case), words.date(found.started), Text(bundle),
         )  # fmt: skip
     return table
-
-
-def _interval(row: LedgerRow | None) -> str:
-    if row is None:
-        return ""
-    low, high = ("" if end is None else format_percent(end) for end in (row.low, row.high))
-    return f"[{low or '-inf'}, {high or '+inf'}]"
 
 
 def comparison_view(found: BundleComparison) -> Group:
@@ -97,8 +72,8 @@ def comparison_view(found: BundleComparison) -> Group:
     for answer in found.answers:
         table.add_row(
             Text(answer.relation, RELATIONS[answer.relation]), Text(answer.label),
-            Text(answer.case), answer.metric, _interval(answer.first), _interval(answer.second),
-            Text(answer.why),
+            Text(answer.case), answer.metric, words.row_interval(answer.first),
+            words.row_interval(answer.second), Text(answer.why),
         )  # fmt: skip
     parts: list[RenderableType] = [Text(f"{found.study}: {found.folders[0]}, {found.folders[1]}")]
     parts += [table, _differences("differs", found.differs)]
@@ -106,49 +81,26 @@ def comparison_view(found: BundleComparison) -> Group:
 
 
 def _differences(title: str, differs: Mapping[str, tuple[str, str]]) -> Text:
-    if not differs:
-        return Text("nothing differs that the bundles know of", "dim")
-    said = [f"{name} {one or '(empty)'} -> {other or '(empty)'}"
-            for name, (one, other) in differs.items()]  # fmt: skip
-    return Text(f"{title}: " + "; ".join(said))
+    return Text(words.differences(title, differs), "" if differs else "dim")
 
 
 def history_view(found: QuestionHistory) -> Group:
     """A question's answers in the order of time, with a line where its level changed."""
-    kind = f"level of {found.label}" if found.is_level else found.label
-    title = f"{found.study}, {found.case}: {kind}, {found.metric}, machine {found.machine}"
     table = table_of("begun", "value", "interval", "verdict", "Assay", "bundle")
-    changes = {change.bundle: change for change in found.changes}
-    parts: list[RenderableType] = [Text(title, "bold")]
+    parts: list[RenderableType] = [Text(words.history_title(found), "bold")]
     for point in found.points:
-        if point.bundle in changes:
-            table.add_row(Text("change"), Text(_change(found, point.bundle), "bold magenta"))
-        ends = [f"{format_percent(end)}" for end in (point.low, point.high) if end is not None]
+        if change := words.history_change(found, point.bundle):
+            table.add_row(Text("change"), Text(change, "bold magenta"))
         table.add_row(
-            _date(point.started), _value(found, point.value),
-            f"[{', '.join(ends)}]" if len(ends) == 2 else "",
+            words.date(point.started), words.history_value(found, point.value),
+            words.point_interval(point),
             Text(point.word, STYLES.get(point.word, "")), point.assay,
             Text(f"{point.bundle} {point.folder}"),
         )  # fmt: skip
     parts.append(table)
-    for change in found.changes:
-        parts.append(_differences(f"at {_date(change.started)} changed too", change.differs))
+    for moved in found.changes:
+        parts.append(_differences(f"at {words.date(moved.started)} changed too", moved.differs))
     return Group(*parts)
-
-
-def _change(found: QuestionHistory, bundle: int) -> str:
-    change = next(c for c in found.changes if c.bundle == bundle)
-    return f"{_value(found, change.before)} -> {_value(found, change.after)}"
-
-
-def _value(found: QuestionHistory, value: float) -> str:
-    if found.is_level:
-        return format_quantity(value, metric(found.metric).unit)
-    return format_percent(value)
-
-
-def _date(started: str) -> str:
-    return started[:16].replace("T", " ")
 
 
 def rebuilt_lines(found: Rebuilt) -> Iterator[Line]:

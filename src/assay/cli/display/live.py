@@ -19,33 +19,10 @@ from assay.core.metrics import metric
 from assay.core.printable import printable
 from assay.core.units import format_duration, format_quantity
 from assay.plan import Plan, PlannedMeasuring, PlannedPilot
-from assay.record import Replay, RunRecord, Step
+from assay.record import Replay, RunRecord, Step, expected_blocks, remaining_s
 from assay.report.terminal.verdicts import uncounted_lines
 from assay.report.words.wording import STYLES, estimate, interval, label
 from assay.verdict.rows import Row
-
-
-def remaining_s(replay: Replay) -> float:
-    """Seconds still to go if nothing is decided early: a bound that shrinks as arms leave."""
-    made = [r.took_s for r in replay.records]
-    if not made or replay.next() is None:
-        return 0.0
-    typical = sum(made[-20:]) / len(made[-20:])
-    blocks = planned_blocks(replay) - len(replay.blocks)
-    live = len(replay.whole())
-    return max(0.0, typical * (blocks * live - len(replay.records) % max(live, 1)))
-
-
-def planned_blocks(replay: Replay) -> int:
-    """Blocks planned: from the noise once it is known, from the budget before."""
-    known = replay.planned_blocks
-    if known is not None:
-        return known
-    made = [r.took_s for r in replay.records]
-    if not made:
-        return 8
-    block_s = sum(made) / len(made) * len(replay.whole() or replay.plan.schedule[0])
-    return max(8, min(int(replay.plan.runs_budget_s / block_s), len(replay.plan.schedule)))
 
 
 def _named(plan: Plan, row: Row) -> str:
@@ -219,7 +196,7 @@ class Terminal:
         return table
 
     def _progress(self, replay: Replay) -> Progress:
-        planned = planned_blocks(replay)
+        planned = expected_blocks(replay)
         order = len(replay.order()) or 1
         done = len(replay.blocks) + (self.step.slot / order if self.step else 0)
         where = f"block {len(replay.blocks) + 1} of at most {planned}"

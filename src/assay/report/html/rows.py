@@ -250,7 +250,7 @@ def forest(plan: Plan, verdicts: Verdicts) -> Forest:
         for section in found:
             title = section.title.partition(":")[0] if len(found) > 1 else ""
             headed = ": ".join(t for t in (heading(plan, case), title) if t)
-            groups.append(ForestGroup(case, headed, [_effect(r) for r in section.rows]))
+            groups.append(ForestGroup(case, headed, [effect(r) for r in section.rows]))
     known = known_ends(rows)
     ends, logarithmic = axis(plan, known)
     return Forest(
@@ -287,7 +287,8 @@ def axis(plan: Plan, known: Sequence[float]) -> tuple[list[float], bool]:
     return domain(reach, logarithmic), logarithmic
 
 
-def _effect(row: Row) -> ForestEffect:
+def effect(row: Row) -> ForestEffect:
+    """A row as a line of a forest plot."""
     return ForestEffect(
         label=short(row),
         word=row.word,

@@ -219,13 +219,13 @@ def view(bundle: Bundle) -> ReportView:
         screen=screen_view(plan, verdicts),
         curves=curves_view(plan, verdicts),
         scaling=scaling_view(plan, verdicts),
-        verdicts=_verdict_section(plan, verdicts),
+        verdicts=verdict_section(plan, verdicts),
         causes=causes_view(plan, explanations(plan, runs, verdicts)),
         slow=SlowSection(slow_rows(plan, verdicts), len(plan.cases) > 1),
         best=best_view(plan, verdicts),
         forest=forest(plan, verdicts),
         kinds=kinds_view(plan, verdicts),
-        runs=_run_section(plan, runs, verdicts.blocks),
+        runs=run_section(plan, runs, verdicts.blocks),
         latency=_latency_section(plan, counted),
         cpus=_cpu_section(plan, counted),
         metrics=_metric_section(plan, verdicts, counted),
@@ -299,7 +299,8 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[Banner]:
     return [Banner(kind, title, text) for kind, title, text in found]
 
 
-def _verdict_section(plan: Plan, verdicts: Verdicts) -> VerdictSection:
+def verdict_section(plan: Plan, verdicts: Verdicts) -> VerdictSection:
+    """The tables of verdicts, or why there are none."""
     primary = metric(verdicts.primary)
     groups = verdict_groups(plan, verdicts)
     reading = f"Effects are on {verdicts.primary} ({primary.text})"
@@ -326,7 +327,8 @@ def _no_verdict(plan: Plan, verdicts: Verdicts) -> str:
     return "There is no verdict: the screen handed nothing on."
 
 
-def _run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> RunSection:
+def run_section(plan: Plan, runs: Sequence[RunRecord], blocks: int) -> RunSection:
+    """Every run, of which so many complete blocks were judged."""
     groups = run_groups(plan, runs, blocks)
     unit = groups[0].unit if groups else ""
     return RunSection(

@@ -3,8 +3,8 @@
 {
   const { data, charts, swatch } = Kit;
 
-  function draw() {
-    for (const figure of document.querySelectorAll("figure[data-chart]")) {
+  function draw(figures = document.querySelectorAll("figure[data-chart]")) {
+    for (const figure of figures) {
       const place = figure.querySelector(".plot");
       const section = data[figure.dataset.chart];
       const group = section.groups[Number(figure.dataset.group)];
@@ -26,6 +26,7 @@
     draw();
   }
   redraw();
+  Kit.draw = draw;
   document.documentElement.dataset.drawn = document.querySelectorAll(".plot > svg").length;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
