@@ -20,6 +20,7 @@ from assay.report.html.kinds import KindSection
 from assay.report.html.rows import Forest
 from assay.report.html.scaling import ScalingSection
 from assay.report.html.screen import ScreenSection
+from assay.report.html.speeds import SpeedSection
 from assay.report.html.view import CHARTS, CpuSection, LatencySection, ReportView, RunSection, view
 
 if TYPE_CHECKING:
@@ -180,6 +181,33 @@ def _runs(section: RunSection, group: Any) -> Figure:
     return figure
 
 
+# two speeds
+
+
+def _speeds(section: SpeedSection, group: Any) -> Figure:
+    figure, all_axes = _figure(group.heading, 1.5 * len(group.arms) + 0.8, len(group.arms))
+    looks: Mapping[str, dict[str, Any]] = {
+        "slow": {"marker": "v", "color": COLOURS["hurts"], "markerfacecolor": "none"},
+        "fast": {"marker": "^", "color": COLOURS["helps"]},
+        "one": {"marker": "o", "color": DOT},
+    }
+    for arm, axes in zip(group.arms, all_axes, strict=True):
+        for speed, look in looks.items():
+            dots = [dot for dot in arm.dots if dot.speed == speed]
+            if dots:
+                axes.plot([d.value for d in dots], [d.block for d in dots], linestyle="none",
+                          markersize=4.5, **look)  # fmt: skip
+        for mark in arm.marks:
+            axes.axvline(mark.value, color=SOFT, linewidth=0.9)
+            axes.annotate(mark.speed if mark.speed != "one" else "", (mark.value, 0.02),
+                          xycoords=("data", "axes fraction"), fontsize=9, color=SOFT)  # fmt: skip
+        axes.set_ylim(section.blocks, -1)
+        axes.set_yticks([])
+        _head(axes, arm.heading)
+    all_axes[-1].set_xlabel(section.axis)
+    return figure
+
+
 # latency quantiles
 
 
@@ -300,6 +328,7 @@ DRAWN: Mapping[str, Callable[[Any, Any], Figure]] = {
     "scaling": _scaling,
     "best": _best,
     "forest": _effects,
+    "speeds": _speeds,
     "kinds": _effects,
     "runs": _runs,
     "latency": _latency,

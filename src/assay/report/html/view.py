@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
 
 from assay.core.errors import BundleError
 from assay.core.metrics import metric
@@ -23,6 +22,7 @@ from assay.record import (
     Bundle,
     RunRecord,
     checked_verdicts,
+    counted_blocks,
     counting,
     replayed,
     statuses,
@@ -59,10 +59,13 @@ from assay.report.html.samples import (
 )
 from assay.report.html.scaling import ScalingSection, scaling_view
 from assay.report.html.screen import ScreenSection, screen_view
+from assay.report.html.speeds import SpeedSection, speeds_view
 from assay.report.words import particulars
 from assay.report.words.answer import answer
 from assay.report.words.built import build_text, difference_text, layout_text, made_text
 from assay.report.words.particulars import CheckSection, Pairs
+from assay.report.words.plain import plainly
+from assay.report.words.speeds import other_warnings
 from assay.verdict.rows import Verdicts
 
 
@@ -178,6 +181,8 @@ class ReportView:
 
     study: str
     question: str
+    plain: str
+    """The answer in one sentence without a term of the field."""
     answer: list[str]
     """Sentences, most important first."""
     scope: str
@@ -188,6 +193,7 @@ class ReportView:
     verdicts: VerdictSection
     causes: CauseSection
     slow: SlowSection
+    speeds: SpeedSection | None
     best: BestSection | None
     forest: Forest
     kinds: KindSection | None
@@ -211,6 +217,7 @@ def view(bundle: Bundle) -> ReportView:
     return ReportView(
         study=plan.study,
         question=plan.question,
+        plain=plainly(plan, verdicts),
         answer=answer(plan, verdicts),
         scope=particulars.scope(plan, host, len(runs)),
         banners=banners(plan, verdicts, finished),
@@ -219,6 +226,7 @@ def view(bundle: Bundle) -> ReportView:
         verdicts=_verdict_section(plan, verdicts),
         causes=causes_view(plan, explanations(plan, runs, verdicts)),
         slow=SlowSection(slow_rows(plan, verdicts), len(plan.cases) > 1),
+        speeds=speeds_view(plan, counted_blocks(runs, verdicts.blocks, plan.constants), verdicts),
         best=best_view(plan, verdicts),
         forest=forest(plan, verdicts),
         kinds=kinds_view(plan, verdicts),
@@ -243,7 +251,7 @@ def view(bundle: Bundle) -> ReportView:
 LOGARITHMIC_ABOVE = 8.0
 """A span of latencies beyond this factor hides the small ones on a linear axis."""
 
-CHARTS = ("screen", "scaling", "best", "forest", "kinds", "runs", "latency", "cpus")
+CHARTS = ("screen", "scaling", "best", "forest", "speeds", "kinds", "runs", "latency", "cpus")
 """The parts of a view that charts are drawn from."""
 
 
@@ -287,10 +295,9 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[Banner]:
         found.append(("build", f"Build of {build_text(build)}", made_text(build) + differs))
     for layout in dict.fromkeys(build.layout for build in plan.variations):
         found.append(("build", "What a verdict on builds is of", layout_text(layout)))
-    coded = zip_longest(verdicts.warnings, verdicts.warning_reasons[: len(verdicts.warnings)])
     found += [
         ("warning", "Warning", text)
-        for text, reason in coded
+        for text, reason in other_warnings(verdicts)
         if reason is None or reason.code != Code.STAND_IN
     ]
     return [Banner(kind, title, text) for kind, title, text in found]

@@ -18,6 +18,7 @@ from assay.record import RunRecord
 from assay.report.terminal.best import best_lines
 from assay.report.terminal.scaling import scaling_lines
 from assay.report.terminal.screen import screen_lines
+from assay.report.terminal.speeds import speed_lines
 from assay.report.words.best import NAMES_SHOWN, few, standing
 from assay.report.words.built import build_lines
 from assay.report.words.explained import cause, holds
@@ -35,6 +36,7 @@ from assay.report.words.sections import (
     sections,
     slow_runs,
 )
+from assay.report.words.speeds import other_warnings
 from assay.report.words.unprofiled import unprofiled_lines
 from assay.report.words.wording import (
     STYLES,
@@ -73,6 +75,7 @@ def verdict_lines(
     lines += screen_lines(plan, verdicts)
     lines += _confirmed(plan, verdicts, explained)
     lines += scaling_lines(plan, verdicts)
+    lines += speed_lines(verdicts)
     lines += _kinds(plan, verdicts)
     lines += _slow(verdicts, plan)
     lines += [] if told else _leads(plan, verdicts)
@@ -283,7 +286,7 @@ def _footer(verdicts: Verdicts) -> list[Line]:
         lines.append(Line(f"left out: {absent.factor}={absent.level}: {absent.why}", "yellow"))
     if verdicts.stopped:
         lines.append(Line(f"stopped: {verdicts.stopped}", "yellow"))
-    lines += [Line(f"warning: {w}", "yellow") for w in verdicts.warnings]
+    lines += [Line(f"warning: {text}", "yellow") for text, _ in other_warnings(verdicts)]
     return lines
 
 
