@@ -25,6 +25,7 @@ from assay.report.html.view import ReportView, view
 from assay.targets import Measured
 from fakes import FACTS, Effect, FakeTarget, histogram, throttled, with_kinds
 from speeds_kit import TwoSpeeds
+from timeline_kit import stalling
 
 EVIL = "<script>alert(1)</script>"
 
@@ -117,6 +118,8 @@ SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "speeds": lambda f: made(f, LONG, two_speeds(0.03, 0.4, 0.4), full=True),
     "own-speeds": lambda f: made(f, LONG, two_speeds(0.0, 0.0, 0.5), full=True),
     "together": lambda f: made(f, LONG, FakeTarget(effect=wandering(), noise=0.01), full=True),
+    "timeline": lambda f: made(f, PLAIN, TARGET(script=stalling(0.3))),
+    "timeline-bare": lambda f: made(f, evil(PLAIN), TARGET(script=stalling(0.3, series=False))),
     "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"30s"'), TARGET(noise=0.2)),
     **DESIGNS,
     "evil-screen": lambda f: made(f, evil(designed("screen", HINT, CACHE, PADDING))),

@@ -197,6 +197,7 @@ def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
         dose=_doses(job, measured),
         health=measured.health,
         by_kind=kind_records(measured),
+        series=dict(measured.series),
     )
 
 

@@ -87,6 +87,7 @@ class MeasureSection(StudyTable):
     also: list[str] = []
     counters: list[str] = []
     profile: bool = False
+    timeline: bool = False
     design: Literal["auto", "slices", "calibrated", "runs"] = "auto"
     slice: Duration | None = None
 

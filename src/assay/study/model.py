@@ -110,6 +110,7 @@ class Study:
     `blocks`: of a screen or of scaling; None where the design chooses. `auto`: which of warmup
     and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
     read beside each window. `profile`: whether the server is sampled over each window.
+    `timeline`: whether counters and the server's own statistics are kept for each interval.
     `build`: the program whose variations are arms; `built` has each of them once it was made, and
     `executables` what is run of it, for a placebo (True) and for all other arms.
     """
@@ -142,6 +143,7 @@ class Study:
     lead_s: float = LEAD_S
     counters: tuple[str, ...] = ()
     profile: bool = False
+    timeline: bool = False
     network: Network | None = None
     build: StudyBuild | None = None
     built: Mapping[Variation, BuiltProgram] = field(default_factory=dict)
@@ -194,6 +196,7 @@ class Study:
             env=application.env,
             binary=self._binary(case, arm),
             interval_s=min(self.interval_s, self.window_s / 2),
+            timeline=self.timeline,
         )
 
     def without(self, absent: Absent) -> Study:

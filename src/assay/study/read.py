@@ -20,6 +20,7 @@ from assay.core import document
 from assay.core.errors import InputError, Problem, StudyError
 from assay.core.metrics import COUNTED, OF_LOCKS, metric, names
 from assay.core.parameters import Parameter, nearest
+from assay.core.timeline import GROUPS as OF_TIMELINES
 from assay.counters import GROUPS, group_of
 from assay.plan.names import BASELINE
 from assay.study.build import read_build
@@ -164,8 +165,9 @@ class _StudyReader:
             margin=file.decide.margin,
             alpha=file.decide.alpha,
             budget_s=file.decide.budget,
-            counters=tuple(dict.fromkeys(n for n in file.measure.counters if n in GROUPS)),
+            counters=_counters(file.measure),
             profile=file.measure.profile,
+            timeline=file.measure.timeline,
             measuring=file.measure.design,
             slice_asked_s=file.measure.slice,
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
@@ -371,7 +373,7 @@ class _StudyReader:
             except ValueError as error:
                 self.wrong(path, str(error), f"metrics here: {', '.join(names(members))}")
                 continue
-            lacks = uncounted(name, file.measure.counters)
+            lacks = uncounted(name, _counters(file.measure))
             if lacks and not _own_counter(path, name):
                 self.wrong(path, *lacks)
             idle = [c.target for c in cases if not self.targets[c.target].loads_in_run]
@@ -544,6 +546,12 @@ def _own_counter(path: document.Path, name: str) -> bool:
 def _named(known: Mapping[str, Parameter]) -> str:
     """The names that there are; of a real server, which has hundreds, only where they are from."""
     return ", ".join(known) if len(known) <= MANY else f"the {len(known)} that it says it has"
+
+
+def _counters(section: MeasureSection) -> tuple[str, ...]:
+    """The groups of counters that are asked for, and those of a timeline."""
+    of_timeline = OF_TIMELINES if section.timeline else ()
+    return tuple(dict.fromkeys(n for n in (*section.counters, *of_timeline) if n in GROUPS))
 
 
 def _time_of(measure: MeasureSection, name: str) -> float:

@@ -96,6 +96,8 @@ class Launch:
     interval_s: float = 1.0
     around: Around = PLAIN
     slices: Slices | None = None
+    timeline: bool = False
+    """Whether the server is asked about itself at the end of each interval."""
 
     def times(self, server_pid: int | None = None) -> dict[str, Any]:
         """The times of the window, as every request of `assayer` has them."""
@@ -119,7 +121,8 @@ class Measured:
     are operations that failed, a part of `operations`; `latency_of` says what one
     latency is of: "operations", or "batches of 1024" where one is too short to time;
     `overhead_ns_per_operation` is what measuring takes of an operation's time, None where that is
-    not the server's; `by_kind` has the operations and the histogram of each kind of request.
+    not the server's; `by_kind` has the operations and the histogram of each kind of request;
+    `series` are those of `assay.core.timeline`: growth, or state, in each of `intervals`.
     """
 
     complete: bool
@@ -136,6 +139,7 @@ class Measured:
     health: Health
     overhead_ns_per_operation: float | None = None
     by_kind: Mapping[str, KindResult] = field(default_factory=dict)
+    series: Mapping[str, list[float | None]] = field(default_factory=dict)
 
 
 OnInterval = Callable[[int, float], None]

@@ -60,6 +60,7 @@ from assay.report.html.samples import (
 from assay.report.html.scaling import ScalingSection, scaling_view
 from assay.report.html.screen import ScreenSection, screen_view
 from assay.report.html.speeds import SpeedSection, speeds_view
+from assay.report.html.timelines import MeanwhileSection, TimelineSection, timeline_views
 from assay.report.words import particulars
 from assay.report.words.answer import answer
 from assay.report.words.built import build_text, difference_text, layout_text, made_text
@@ -198,6 +199,8 @@ class ReportView:
     forest: Forest
     kinds: KindSection | None
     runs: RunSection
+    timelines: TimelineSection | None
+    meanwhile: MeanwhileSection | None
     latency: LatencySection
     cpus: CpuSection
     metrics: MetricSection
@@ -214,6 +217,7 @@ def view(bundle: Bundle) -> ReportView:
     plan, host, runs = bundle.plan, bundle.host, bundle.runs()
     verdicts, finished = _verdicts(bundle)
     counted = counting(runs, verdicts.blocks)
+    over_time, meanwhile = timeline_views(plan, counted)
     return ReportView(
         study=plan.study,
         question=plan.question,
@@ -231,6 +235,8 @@ def view(bundle: Bundle) -> ReportView:
         forest=forest(plan, verdicts),
         kinds=kinds_view(plan, verdicts),
         runs=_run_section(plan, runs, verdicts.blocks),
+        timelines=over_time,
+        meanwhile=meanwhile,
         latency=_latency_section(plan, counted),
         cpus=_cpu_section(plan, counted),
         metrics=_metric_section(plan, verdicts, counted),
@@ -251,7 +257,10 @@ def view(bundle: Bundle) -> ReportView:
 LOGARITHMIC_ABOVE = 8.0
 """A span of latencies beyond this factor hides the small ones on a linear axis."""
 
-CHARTS = ("screen", "scaling", "best", "forest", "speeds", "kinds", "runs", "latency", "cpus")
+CHARTS = (
+    *("screen", "scaling", "best", "forest", "speeds", "kinds", "runs"),
+    *("timelines", "meanwhile", "latency", "cpus"),
+)
 """The parts of a view that charts are drawn from."""
 
 

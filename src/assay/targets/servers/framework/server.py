@@ -34,6 +34,7 @@ from assay.targets.private_folder import own_folder
 from assay.targets.servers.framework.adapter import Adapter, Place, Watch
 from assay.targets.servers.framework.data import copy, is_full
 from assay.targets.servers.framework.load import CLIENT_NAMES, load_request, measured, unanswered
+from assay.targets.servers.framework.moments import Moments
 from assay.targets.servers.framework.process import Process, free_port, run_as
 from assay.targets.servers.framework.secret import draw
 
@@ -351,6 +352,7 @@ class ServerRun:
         started, before, done = self._started, {}, 0
         around, raised = self._launch.around, {}
         watch: Watch | None = None
+        moments = Moments(lambda: started.adapter.moment(started.ask))
         intervals: list[native.WindowInterval] = []
         health = result = None
         try:
@@ -360,6 +362,7 @@ class ServerRun:
                         on_begin()
                         before = started.adapter.counters(started.ask)
                         watch = started.adapter.watch(started.place, started.settings)
+                        self._take(moments)
                         self._look_around(session.process.pid)
                         raised = packets() if around.counts_packets else {}
                     case native.WindowInterval():
@@ -367,6 +370,7 @@ class ServerRun:
                         intervals.append(message)
                         done += message.operations
                         on_interval(done, (message.start_ms + message.length_ms) / 1000)
+                        self._take(moments)
                     case native.Health():
                         health = message
                     case native.RunResult():
@@ -375,6 +379,7 @@ class ServerRun:
             raise self._failed(error.message) from error
         finally:
             seen = watch.stop() if watch else {}
+            moments.stop()
         if result is None or health is None or result.load is None:
             raise self._failed("the load ended without a result")
         if result.load.ended_by is not None or started.process.ended():
@@ -392,7 +397,13 @@ class ServerRun:
         if raised:
             counted |= {name: value - raised[name] for name, value in last.items()}
         health = health_of(health, result.cpus, around.server_cpus, around.counts_packets)
-        return measured(result, health, intervals, counted, started.times, waits)
+        found = measured(result, health, intervals, counted, started.times, waits)
+        return replace(found, series=moments.series())
+
+    def _take(self, moments: Moments) -> None:
+        """Asks the server about itself, where the study has a timeline."""
+        if self._launch.timeline:
+            moments.take()
 
     def _look_around(self, client: int) -> None:
         """Where server and client run, once all that the load connects to is there."""
