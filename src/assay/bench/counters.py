@@ -133,7 +133,12 @@ def _metrics(
             found[name] = counters[counter] / operations
     packages = [v for n, v in counters.items() if n.startswith(PACKAGE) and "." not in _rest(n)]
     joules = sum(packages) / 1e6
-    return found | ({"operations_per_joule": operations / joules} if joules else {})
+    if not joules:
+        return found
+    return found | {
+        "operations_per_joule": operations / joules,
+        "joules_per_operation": joules / operations,
+    }
 
 
 def _rest(name: str) -> str:

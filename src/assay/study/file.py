@@ -88,6 +88,7 @@ class MeasureSection(StudyTable):
     counters: list[str] = []
     profile: bool = False
     timeline: bool = False
+    promise: str | None = None
     design: Literal["auto", "slices", "calibrated", "runs"] = "auto"
     slice: Duration | None = None
 

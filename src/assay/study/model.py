@@ -11,6 +11,7 @@ from assay.changes import Application, Change, Level
 from assay.core.terms import Direction, Effort
 from assay.plan import Measuring
 from assay.plan.measuring import LEAD_S
+from assay.stats.rate_search import Promise
 from assay.study.build import StudyBuild
 from assay.targets import Launch
 
@@ -111,6 +112,7 @@ class Study:
     and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
     read beside each window. `profile`: whether the server is sampled over each window.
     `timeline`: whether counters and the server's own statistics are kept for each interval.
+    `promise`: what each run searches the highest rate of, in place of one window.
     `build`: the program whose variations are arms; `built` has each of them once it was made, and
     `executables` what is run of it, for a placebo (True) and for all other arms.
     """
@@ -144,6 +146,7 @@ class Study:
     counters: tuple[str, ...] = ()
     profile: bool = False
     timeline: bool = False
+    promise: Promise | None = None
     network: Network | None = None
     build: StudyBuild | None = None
     built: Mapping[Variation, BuiltProgram] = field(default_factory=dict)
@@ -197,6 +200,7 @@ class Study:
             binary=self._binary(case, arm),
             interval_s=min(self.interval_s, self.window_s / 2),
             timeline=self.timeline,
+            promise=self.promise,
         )
 
     def without(self, absent: Absent) -> Study:

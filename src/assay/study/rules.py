@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.core.document import Path
-from assay.core.metrics import COUNTED, GROUPS_OF
+from assay.core.metrics import COUNTED, GROUPS_OF, METRICS
 from assay.counters import GROUPS, group_of
 from assay.plan import CONTROLS, LEAST_ROUNDS
 from assay.reasons import Code, Reason
@@ -94,6 +94,9 @@ def uncalibrated(study: Study) -> Iterator[tuple[Path, Reason]]:
     for place, factor in enumerate(study.factors.values()):
         if factor.change.whole_runs:
             yield ("factor", place, "change"), Reason.of(Code.WHOLE_RUNS, factor=factor.name)
+    primary = METRICS.get(study.primary)
+    if primary is not None and primary.whole_run:  # a search too: its metric is one of these
+        yield ("measure", "primary"), Reason.of(Code.OF_WHOLE_RUN, metric=study.primary)
     whole = [name for name in study.counters if GROUPS[name].whole_machine]
     if whole:
         place = "timeline" if study.timeline else "counters"

@@ -17,6 +17,7 @@ from assay.changes import Evidence
 from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
 from assay.native.messages import CpuShare, Health, KindResult, ThreadResult, WindowInterval
+from assay.stats.rate_search import Promise
 from assay.targets.servers.framework.attachment import Attachable
 
 
@@ -98,6 +99,8 @@ class Launch:
     slices: Slices | None = None
     timeline: bool = False
     """Whether the server is asked about itself at the end of each interval."""
+    promise: Promise | None = None
+    """What a run searches the highest rate of."""
 
     def times(self, server_pid: int | None = None) -> dict[str, Any]:
         """The times of the window, as every request of `assayer` has them."""
@@ -199,6 +202,8 @@ class Target(Protocol):
     """Whether several of its servers may live side by side, and take turns."""
     through_page_cache: bool = False
     """Whether what its servers write waits in the kernel, which writes it out when it likes."""
+    searches_rate: bool = False
+    """Whether a run can search the highest rate at which a promise about latency is kept."""
     loads_in_run: bool = False
     """Whether each run loads its data set, and so has `load_seconds`."""
     is_named: bool = False

@@ -64,6 +64,7 @@ from assay.report.html.timelines import MeanwhileSection, TimelineSection, timel
 from assay.report.words import particulars
 from assay.report.words.answer import answer
 from assay.report.words.built import build_text, difference_text, layout_text, made_text
+from assay.report.words.limits import KindLimit, kind_limits
 from assay.report.words.particulars import CheckSection, Pairs
 from assay.report.words.plain import plainly
 from assay.report.words.speeds import other_warnings
@@ -198,6 +199,8 @@ class ReportView:
     best: BestSection | None
     forest: Forest
     kinds: KindSection | None
+    limits: list[KindLimit]
+    """TPC-C's, by arm and kind of transaction; empty of other workloads."""
     runs: RunSection
     timelines: TimelineSection | None
     meanwhile: MeanwhileSection | None
@@ -227,13 +230,14 @@ def view(bundle: Bundle) -> ReportView:
         banners=banners(plan, verdicts, finished),
         screen=screen_view(plan, verdicts),
         scaling=scaling_view(plan, verdicts),
-        verdicts=_verdict_section(plan, verdicts),
+        verdicts=_verdict_section(plan, verdicts, counted),
         causes=causes_view(plan, explanations(plan, runs, verdicts)),
         slow=SlowSection(slow_rows(plan, verdicts), len(plan.cases) > 1),
         speeds=speeds_view(plan, counted_blocks(runs, verdicts.blocks, plan.constants), verdicts),
         best=best_view(plan, verdicts),
         forest=forest(plan, verdicts),
         kinds=kinds_view(plan, verdicts),
+        limits=kind_limits(plan, counted),
         runs=_run_section(plan, runs, verdicts.blocks),
         timelines=over_time,
         meanwhile=meanwhile,
@@ -312,12 +316,16 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[Banner]:
     return [Banner(kind, title, text) for kind, title, text in found]
 
 
-def _verdict_section(plan: Plan, verdicts: Verdicts) -> VerdictSection:
+def _verdict_section(
+    plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]
+) -> VerdictSection:
     primary = metric(verdicts.primary)
     groups = verdict_groups(plan, verdicts)
     reading = f"Effects are on {verdicts.primary} ({primary.text})"
     if primary.better == "lower":
         reading += ", counted so that up is better: +25 % is the old value divided by 1.25"
+    if searched := particulars.search_text(counted):
+        reading += f"; {searched}"
     return VerdictSection(
         groups=groups,
         fresh=plan.screen is not None,

@@ -24,7 +24,7 @@ from assay.report.words.built import build_lines
 from assay.report.words.explained import cause, holds
 from assay.report.words.kinds import kinds_of, kinds_text
 from assay.report.words.line import Line
-from assay.report.words.particulars import extension_text, measuring_text
+from assay.report.words.particulars import extension_text, measuring_text, search_text
 from assay.report.words.sections import (
     RowSection,
     flips,
@@ -85,9 +85,8 @@ def verdict_lines(
 
 
 def measuring_lines(runs: Sequence[RunRecord]) -> list[Line]:
-    """What measuring took of the operations' time, where that is known."""
-    text = measuring_text(runs)
-    return [Line(text, "dim")] if text else []
+    """What measuring took of the operations' time, and how well a search knows its rate."""
+    return [Line(text, "dim") for text in (measuring_text(runs), search_text(runs)) if text]
 
 
 def uncounted_lines(plan: Plan) -> list[Line]:

@@ -36,6 +36,7 @@ from assay.targets.servers.framework.data import copy, is_full
 from assay.targets.servers.framework.load import CLIENT_NAMES, load_request, measured, unanswered
 from assay.targets.servers.framework.moments import Moments
 from assay.targets.servers.framework.process import Process, free_port, run_as
+from assay.targets.servers.framework.rate_run import searched
 from assay.targets.servers.framework.secret import draw
 
 TRIES = 3
@@ -260,7 +261,8 @@ class Started:
         self._left.close()
         if not self._is_over:
             self._is_over = True
-            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in self.times.items())
+            times = ((k, v) for k, v in self.times.items() if k.endswith("_s"))
+            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in times)
             self.note(f"{spent}, stop {time.monotonic() - begun:.3f} s")
 
 
@@ -325,9 +327,24 @@ class ServerRun:
 
     def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         self.read_back()
+        promise = self._launch.promise
+        if promise is None:
+            found = self._window(self._launch, on_interval, on_begin)
+        else:
+            on_begin()
+            found = searched(
+                self._launch, promise, lambda one: self._window(one, on_interval, ignore)
+            )
+        self._measured = found
+        pid = self._started.process.pid
+        self._pages = {} if pid is None else smaps.memory(pid)
+        return found
+
+    def _window(self, launch: Launch, on_interval: OnInterval, on_begin: OnBegin) -> Measured:
+        """One load of the server, for one window."""
         started = self._started
         request = load_request(
-            self._launch,
+            launch,
             started.adapter,
             started.place,
             started.process.pid,
@@ -338,13 +355,9 @@ class ServerRun:
             before = self._launch.around.client
             session = native.Session("load", request, log=log, before=before)
             try:
-                found = self._collect(session, on_interval, on_begin)
+                return self._collect(session, on_interval, on_begin)
             finally:
                 session.stop()
-        self._measured = found
-        pid = started.process.pid
-        self._pages = {} if pid is None else smaps.memory(pid)
-        return found
 
     def _collect(
         self, session: native.Session, on_interval: OnInterval, on_begin: OnBegin
@@ -397,7 +410,8 @@ class ServerRun:
         if raised:
             counted |= {name: value - raised[name] for name, value in last.items()}
         health = health_of(health, result.cpus, around.server_cpus, around.counts_packets)
-        found = measured(result, health, intervals, counted, started.times, waits)
+        options = self._launch.parameters
+        found = measured(result, health, intervals, counted, started.times, waits, options)
         return replace(found, series=moments.series())
 
     def _take(self, moments: Moments) -> None:
