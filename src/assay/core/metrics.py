@@ -157,7 +157,7 @@ _ALL = (
         "lower",
         True,
         "bytes that the server had written to storage per operation, over the window",
-        f"{_PROCESS}, or it wrote nothing",
+        f"the study does not name it, {_PROCESS}, or it wrote nothing",
     ),
     Metric(
         "write_amplification",
@@ -165,7 +165,7 @@ _ALL = (
         "lower",
         True,
         "those bytes over the bytes of the values that its clients wrote",
-        "the workload does not say how large what it writes is, or it writes nothing",
+        "the study does not name it, or the workload says nothing of how large what it writes is",
     ),
     Metric("wall_time", "ns", "lower", True, "time from start to end of a command", _NO_COMMAND),
     Metric("cpu_time", "ns", "lower", True, "user and system time of a command", _NO_COMMAND),
@@ -314,6 +314,9 @@ PRINTED = frozenset({PRINTED_HIGHER, PRINTED_LOWER})
 
 LOADED = frozenset({"load_seconds", "load_rows_per_s", "bytes_per_row"})
 """Of runs that load their data."""
+
+WRITTEN = frozenset({"written_per_operation", "write_amplification"})
+"""Of what the server writes to storage, looked at only where a study asks for one of them."""
 
 MAX_RATE = "max_rate"
 

@@ -5,8 +5,8 @@ the search halves the span between a rate that was kept and one that was broken,
 until they are no further apart than `resolution`; then both must be found so a second time. A rate
 that is kept once and broken once is on neither side: the ends move outward past it, a step of
 `resolution` each, until each end is found alike twice. What it gives is the middle of the two ends
-on the logarithm, and half of their distance is its error: the limit, where a try is kept half of the
-time, lies between them but for four tries that all went the unlikely way.
+on the logarithm, and half of their distance is its error: the limit, where a try is kept half of
+the time, lies between them but for two tries at one end that both went the unlikely way.
 
 Simulated (tests): where a try's quantile has a spread of 3 to 30 % the limit is between the ends in
 at least 90 % of searches.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from assay.builds import BuiltProgram, Variation
 from assay.changes import Application, Change, Level
+from assay.core.metrics import WRITTEN
 from assay.core.terms import Direction, Effort
 from assay.plan import Measuring
 from assay.plan.measuring import LEAD_S
@@ -201,6 +202,7 @@ class Study:
             interval_s=min(self.interval_s, self.window_s / 2),
             timeline=self.timeline,
             promise=self.promise,
+            storage=bool(WRITTEN & {self.primary, *self.also, *self.predicted}),
         )
 
     def without(self, absent: Absent) -> Study:

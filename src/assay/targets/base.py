@@ -101,6 +101,8 @@ class Launch:
     """Whether the server is asked about itself at the end of each interval."""
     promise: Promise | None = None
     """What a run searches the highest rate of."""
+    storage: bool = False
+    """Whether what the server writes to storage is looked at in each interval."""
 
     def times(self, server_pid: int | None = None) -> dict[str, Any]:
         """The times of the window, as every request of `assayer` has them."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from assay.core.metrics import metric
+from assay.core.metrics import MAX_RATE, metric
 from assay.core.units import format_duration, format_quantity, percent
 from assay.plan import Plan
 from assay.plan.plan import PlannedCase

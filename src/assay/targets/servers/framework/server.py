@@ -32,9 +32,9 @@ from assay.targets.client_health import health_of
 from assay.targets.native.embedded import environment, process_evidence
 from assay.targets.private_folder import own_folder
 from assay.targets.servers.framework.adapter import Adapter, Place, Watch
+from assay.targets.servers.framework.beside import BesideWindow
 from assay.targets.servers.framework.data import copy, is_full
 from assay.targets.servers.framework.load import CLIENT_NAMES, load_request, measured, unanswered
-from assay.targets.servers.framework.moments import Moments
 from assay.targets.servers.framework.process import Process, free_port, run_as
 from assay.targets.servers.framework.rate_run import searched
 from assay.targets.servers.framework.secret import draw
@@ -365,7 +365,9 @@ class ServerRun:
         started, before, done = self._started, {}, 0
         around, raised = self._launch.around, {}
         watch: Watch | None = None
-        moments = Moments(lambda: started.adapter.moment(started.ask))
+        beside = BesideWindow(
+            self._launch, started.process.pid, lambda: started.adapter.moment(started.ask)
+        )
         intervals: list[native.WindowInterval] = []
         health = result = None
         try:
@@ -375,7 +377,7 @@ class ServerRun:
                         on_begin()
                         before = started.adapter.counters(started.ask)
                         watch = started.adapter.watch(started.place, started.settings)
-                        self._take(moments)
+                        beside.begin()
                         self._look_around(session.process.pid)
                         raised = packets() if around.counts_packets else {}
                     case native.WindowInterval():
@@ -383,7 +385,7 @@ class ServerRun:
                         intervals.append(message)
                         done += message.operations
                         on_interval(done, (message.start_ms + message.length_ms) / 1000)
-                        self._take(moments)
+                        beside.interval()
                     case native.Health():
                         health = message
                     case native.RunResult():
@@ -392,7 +394,7 @@ class ServerRun:
             raise self._failed(error.message) from error
         finally:
             seen = watch.stop() if watch else {}
-            moments.stop()
+            beside.stop()
         if result is None or health is None or result.load is None:
             raise self._failed("the load ended without a result")
         if result.load.ended_by is not None or started.process.ended():
@@ -412,12 +414,7 @@ class ServerRun:
         health = health_of(health, result.cpus, around.server_cpus, around.counts_packets)
         options = self._launch.parameters
         found = measured(result, health, intervals, counted, started.times, waits, options)
-        return replace(found, series=moments.series())
-
-    def _take(self, moments: Moments) -> None:
-        """Asks the server about itself, where the study has a timeline."""
-        if self._launch.timeline:
-            moments.take()
+        return beside.added_to(found, result)
 
     def _look_around(self, client: int) -> None:
         """Where server and client run, once all that the load connects to is there."""
