@@ -2,7 +2,7 @@
 
 An interval is a part of a stall where its rate is below half of the run's median, and lower than
 the run's own unrest explains: six deviations, from the median of absolute deviations. So a run
-whose seconds all differ has no stall, and a steady one has none for a small dip. Of normal noise
+whose seconds all differ has no stall, and a calm one has none for a small dip. Of normal noise
 six deviations are never met (tests); of a run that is slow for a third of its time the median is
 still that of the other two thirds, beyond half of the time there is no saying which is the rule.
 

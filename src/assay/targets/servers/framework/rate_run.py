@@ -86,11 +86,16 @@ class _Ended(Exception):
 
 def keeps(promise: Promise, found: Measured) -> bool:
     """Whether one try kept the promise."""
-    histogram = HdrHistogram.decode(found.histogram) if found.histogram else None
-    empty = histogram is None or not histogram.get_total_count()
-    latency_ns = None if empty else value_at(histogram, 100 * promise.quantile)
-    health = found.health
+    latency_ns, health = _quantile_ns(found.histogram, promise.quantile), found.health
     return promise.holds(latency_ns, health.asked_per_s, health.achieved_per_s, found.errors)
+
+
+def _quantile_ns(encoded: str, quantile: float) -> float | None:
+    """A quantile of a histogram; None of an empty one."""
+    histogram = HdrHistogram.decode(encoded) if encoded else None
+    if histogram is None or not histogram.get_total_count():
+        return None
+    return value_at(histogram, 100 * quantile)
 
 
 def _result(launch: Launch, ends: RateFound, tries: list[_Try], closed: Measured) -> Measured:
