@@ -320,6 +320,20 @@ WRITTEN = frozenset({"written_per_operation", "write_amplification"})
 
 MAX_RATE = "max_rate"
 
+WORK = (
+    "throughput",
+    "max_rate",
+    "operations_per_cpu_s",
+    "cpu_per_operation",
+    "load_seconds",
+    "load_rows_per_s",
+    "new_orders_per_minute",
+    "tpmc",
+    "tpcc_efficiency",
+)
+"""Work for a time, or time for a piece of work: what money buys, and other names for how fast a run
+was."""
+
 OF_LOCKS = FAMILIES - PRINTED - {COUNTED}
 """Families whose members are classes of locks, or of what else is waited for: those that a server
 does not have, it does not report."""

@@ -9,16 +9,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.core.metrics import metric
+from assay.core.metrics import WORK, metric
 from assay.plan import Plan
 from assay.reasons import Code, Field, Reason
 from assay.stats.fisher import fisher_two_sided
 from assay.stats.run_groups import Groups, inside, run_groups, separator
 from assay.stats.signed_rank import SignedRank
 from assay.verdict.observations import Block, amounts, table
-
-SPEEDS = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")
-"""Other names for how fast a run was; latencies are too. None of them says why."""
 
 TOGETHER = 0.9
 """Share of blocks with both arms in one group from which pairs take the groups out."""
@@ -92,7 +89,7 @@ def _counter(
     for index, block in enumerate(blocks):
         seen = block.cells.get((case, arm))
         for name, value in ({**seen.metrics, **seen.machine} if seen else {}).items():
-            if name not in SPEEDS and not name.startswith("latency_"):
+            if name not in WORK and not name.startswith("latency_"):
                 counters.setdefault(name, {})[index] = value
     found = separator(groups, counters, plan.constants)
     return None if found is None else (found.name, found.slow, found.fast)

@@ -42,6 +42,8 @@ DATA = "2"
 """Data of an earlier arrangement, such as of who may come to them, are made again."""
 START_S = 2.0
 """A guess of what a run costs beside its window: copying the data, starting, stopping."""
+LOAD_S = 5.0
+"""A guess of making and filling an empty server, where each run does."""
 
 
 class ServerTarget(Target):
@@ -160,7 +162,8 @@ class ServerTarget(Target):
         if launch.promise is not None:
             tries = EXPECTED_TRIES * (1 + SETTLE) * launch.window_s
             return launch.warmup_s + tries + START_S
-        return launch.warmup_s + launch.window_s + START_S
+        loading = LOAD_S if launch.settings.get(EACH_RUN) else 0.0
+        return launch.warmup_s + launch.window_s + START_S + loading
 
     def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
         need = self.adapter.huge_bytes(self._own(launch), page_bytes)
