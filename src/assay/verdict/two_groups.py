@@ -89,6 +89,7 @@ def _counter(
     for index, block in enumerate(blocks):
         seen = block.cells.get((case, arm))
         for name, value in ({**seen.metrics, **seen.machine} if seen else {}).items():
+            # What says how fast a run was does not say why.
             if name not in WORK and not name.startswith("latency_"):
                 counters.setdefault(name, {})[index] = value
     found = separator(groups, counters, plan.constants)
