@@ -116,7 +116,7 @@ def test_a_run_has_the_highest_rate_and_how_well_it_knows_it(bundle: Bundle) -> 
         assert kept < run.metrics["throughput"] <= broken
         assert kept < run.metrics["max_rate"] < broken
         assert run.counters["max_rate.error"] == pytest.approx(math.sqrt(broken / kept) - 1)
-        assert 8 <= run.counters["max_rate.tries"] <= 14
+        assert 10 <= run.counters["max_rate.tries"] <= 16
         assert run.health is not None
         assert run.health.asked_per_s == kept
     assert differences(bundle) == []
@@ -167,7 +167,8 @@ def test_a_window_with_too_few_requests_fails_the_run(one: tuple[Launch, Measure
 
 def test_a_promise_that_no_rate_keeps_leaves_the_metric_out(one: tuple[Launch, Measured]) -> None:
     """The run has failed by then: it has not its primary metric."""
-    measured = found(one, lambda launch: answering(launch, one[1], 1e-6))
+    slow = latencies(9e6)
+    measured = found(one, lambda launch: replace(answering(launch, one[1], 1e4), histogram=slow))
     assert "max_rate" not in measured.metrics
 
 

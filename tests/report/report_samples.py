@@ -94,12 +94,13 @@ def two_speeds(gain: float, plain: float, hinted: float) -> FakeTarget:
 
 
 def wandering() -> Effect:
-    """A machine that is slow for ten blocks, then fast for ten."""
+    """A machine that is slow for ten blocks of two arms, then fast for ten."""
     made = itertools.count()
-    return lambda settings, env: 0.6 if next(made) // 30 % 2 else 1.0
+    return lambda settings, env: 0.6 if next(made) // 20 % 2 else 1.0
 
 
 LONG = (HEAD + HINT + TAIL).replace('"60s"', '"120s"')
+FINE = LONG.replace('"5%"', '"0.5%"')
 
 SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "plain": lambda f: made(f, PLAIN),
@@ -117,7 +118,7 @@ SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "kinds": lambda f: made(f, PLAIN, TARGET(script=with_kinds(KINDS)), full=True),
     "speeds": lambda f: made(f, LONG, two_speeds(0.03, 0.4, 0.4), full=True),
     "own-speeds": lambda f: made(f, LONG, two_speeds(0.0, 0.0, 0.5), full=True),
-    "together": lambda f: made(f, LONG, FakeTarget(effect=wandering(), noise=0.01), full=True),
+    "together": lambda f: made(f, FINE, FakeTarget(effect=wandering(), noise=0.01), full=True),
     "timeline": lambda f: made(f, PLAIN, TARGET(script=stalling(0.3))),
     "timeline-bare": lambda f: made(f, evil(PLAIN), TARGET(script=stalling(0.3, series=False))),
     "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"30s"'), TARGET(noise=0.2)),

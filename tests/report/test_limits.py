@@ -13,7 +13,7 @@ from assay.report.html.page import report_html
 from assay.report.words.limits import kind_limits, limit_lines
 from assay.targets import Measured
 from assay.workloads.tpcc_conditions import LIMITS_S
-from fakes import FakeTarget, histogram, run_fake
+from fakes import STUDY, FakeTarget, histogram, run_fake
 
 SHARES = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 
@@ -33,15 +33,12 @@ def transactions(**p90_ns: float):
 
 @pytest.fixture
 def judged(tmp_path: Path, fake: FakeTarget, read_study):
-    """A bundle whose case is said to be TPC-C, of such runs."""
+    """A bundle of such runs."""
 
     def made(**p90_ns: float) -> Bundle:
-        fake.script = transactions(**p90_ns)
-        bundle = run_fake(tmp_path / "b", fake, read_study())
-        cases = [c.model_copy(update={"workload": "tpcc"}) for c in bundle.plan.cases]
-        plan = bundle.plan.model_copy(update={"cases": cases})
-        (bundle.folder / "plan.json").write_text(plan.model_dump_json())
-        return Bundle.open(bundle.folder)
+        fake.script, fake.workloads = transactions(**p90_ns), ("tpcc",)
+        text = STUDY.replace('kind = "ycsb"', 'kind = "tpcc"')
+        return run_fake(tmp_path / "b", fake, read_study(text))
 
     return made
 

@@ -14,9 +14,9 @@ from assay.explain import explain
 from assay.report.terminal.explained import explanation_lines
 from assay.report.terminal.verdicts import verdict_lines
 from assay.report.words.explained import cause
-from assay.report.words.speeds import TOGETHER, Speeds, meaning, parted, share, speeds_of
+from assay.report.words.speeds import TOGETHER, NamedSpeeds, meaning, parted, share, speeds_of
 
-BOTH = Speeds("hint", "baseline", 0.4, 12, 30, (11, 30), 0, ("spins", 400.0, 10.0))
+BOTH = NamedSpeeds("hint", "baseline", 0.4, 12, 30, (11, 30), 0, ("spins", 400.0, 10.0))
 
 
 def test_every_run_of_an_arm_is_slow_or_fast_and_the_medians_are_of_each(samples: Made) -> None:
@@ -93,7 +93,9 @@ def test_show_and_explain_name_two_speeds_once(samples: Made) -> None:
         (replace(BOTH, arm="baseline", others=None), "every change takes them away"),
     ],
 )
-def test_what_a_verdict_means_depends_on_whose_the_speeds_are(found: Speeds, said: str) -> None:
+def test_what_a_verdict_means_depends_on_whose_the_speeds_are(
+    found: NamedSpeeds, said: str
+) -> None:
     """The machine's, the arm's, or the baseline's alone."""
     assert said in meaning(found)
 

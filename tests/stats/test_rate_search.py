@@ -31,7 +31,7 @@ def test_without_noise_the_limit_is_between_the_ends(limit: float) -> None:
     assert found.high / found.low <= 1 + RESOLUTION
     exact = slowly(lambda rate: rate < limit)
     assert abs(math.log(found.rate / exact)) <= math.log1p(found.error) + 0.002
-    assert found.tries <= 12
+    assert found.tries <= 12  # seven halvings, and two more of each end
 
 
 def test_a_rate_that_is_kept_nowhere_is_none() -> None:
@@ -52,8 +52,12 @@ def noisy(limit: float, spread: float, drawn: np.random.Generator) -> Callable[[
     return lambda rate: (rate / limit) ** 2 * math.exp(drawn.normal(0, spread)) < 1
 
 
-@pytest.mark.parametrize("spread", [0.03, 0.1, 0.3])
-def test_the_limit_lies_between_the_ends_in_nine_searches_of_ten(spread: float) -> None:
+@pytest.mark.parametrize(
+    ("spread", "covered", "deviation"), [(0.03, 0.95, 0.02), (0.1, 0.85, 0.04), (0.3, 0.8, 0.09)]
+)
+def test_the_limit_lies_between_the_ends_as_often_as_is_said(
+    spread: float, covered: float, deviation: float
+) -> None:
     """Where a try's quantile varies by 3 to 30 %; and no search is longer than it may be."""
     drawn, held, searches = np.random.default_rng(5), 0, 400
     errors = []
@@ -64,8 +68,9 @@ def test_the_limit_lies_between_the_ends_in_nine_searches_of_ten(spread: float) 
         assert found.tries <= MOST
         held += found.low <= limit <= found.high
         errors.append(math.log(found.rate / limit))
-    assert held >= 0.9 * searches
-    assert abs(float(np.median(errors))) < 0.02 + spread / 10
+    assert held >= covered * searches
+    assert float(np.std(errors)) < deviation
+    assert abs(float(np.median(errors))) < 0.01
 
 
 def test_more_noise_is_a_larger_error() -> None:

@@ -20,7 +20,7 @@ GROUPS = ("cpu", "softirqs", "psi", "process")
 
 
 @dataclass(frozen=True)
-class Series:
+class TimelineSeries:
     """One series. `unit` is of its growth a second, or of its value where it is a state."""
 
     name: str
@@ -34,73 +34,95 @@ _INNODB, _PAGES = "InnoDB", "pages/s"
 
 _ALL = (
     # MariaDB
-    Series(
+    TimelineSeries(
         "Innodb_buffer_pool_wait_free",
         "waits/s",
         f"{_INNODB}: waits for a free page",
         "threads waited for InnoDB to flush a page",
     ),
-    Series("Innodb_log_waits", "waits/s", f"{_INNODB}: waits for the log", "the log was full"),
-    Series(
+    TimelineSeries(
+        "Innodb_log_waits", "waits/s", f"{_INNODB}: waits for the log", "the log was full"
+    ),
+    TimelineSeries(
         "Innodb_buffer_pool_pages_flushed",
         _PAGES,
         f"{_INNODB}: pages flushed",
         "InnoDB flushed pages",
     ),
-    Series("Innodb_row_lock_waits", "waits/s", f"{_INNODB}: waits for rows", "rows were locked"),
-    Series("Innodb_data_fsyncs", "syncs/s", f"{_INNODB}: fsync calls", "InnoDB forced its files"),
-    Series("Innodb_checkpoint_age", "B", f"{_INNODB}: log since the checkpoint", is_state=True),
-    Series("Innodb_buffer_pool_pages_dirty", "pages", f"{_INNODB}: dirty pages", is_state=True),
-    Series("Innodb_history_list_length", "", f"{_INNODB}: unpurged changes", is_state=True),
+    TimelineSeries(
+        "Innodb_row_lock_waits", "waits/s", f"{_INNODB}: waits for rows", "rows were locked"
+    ),
+    TimelineSeries(
+        "Innodb_data_fsyncs", "syncs/s", f"{_INNODB}: fsync calls", "InnoDB forced its files"
+    ),
+    TimelineSeries(
+        "Innodb_checkpoint_age", "B", f"{_INNODB}: log since the checkpoint", is_state=True
+    ),
+    TimelineSeries(
+        "Innodb_buffer_pool_pages_dirty", "pages", f"{_INNODB}: dirty pages", is_state=True
+    ),
+    TimelineSeries("Innodb_history_list_length", "", f"{_INNODB}: unpurged changes", is_state=True),
     # PostgreSQL: of 15 and 16, and of 17 on
-    Series("checkpoints_req", "/s", "checkpoints asked for", "a checkpoint was asked for"),
-    Series("num_requested", "/s", "checkpoints asked for", "a checkpoint was asked for"),
-    Series("checkpoints_timed", "/s", "checkpoints by time", "a checkpoint was due"),
-    Series("num_timed", "/s", "checkpoints by time", "a checkpoint was due"),
-    Series(
+    TimelineSeries("checkpoints_req", "/s", "checkpoints asked for", "a checkpoint was asked for"),
+    TimelineSeries("num_requested", "/s", "checkpoints asked for", "a checkpoint was asked for"),
+    TimelineSeries("checkpoints_timed", "/s", "checkpoints by time", "a checkpoint was due"),
+    TimelineSeries("num_timed", "/s", "checkpoints by time", "a checkpoint was due"),
+    TimelineSeries(
         "checkpoint_sync_time", "ms/s", "checkpoints forcing files", "a checkpoint forced files"
     ),
-    Series("sync_time", "ms/s", "checkpoints forcing files", "a checkpoint forced files"),
-    Series("buffers_checkpoint", _PAGES, "pages of checkpoints", "a checkpoint wrote pages"),
-    Series("buffers_written", _PAGES, "pages of checkpoints", "a checkpoint wrote pages"),
-    Series(
+    TimelineSeries("sync_time", "ms/s", "checkpoints forcing files", "a checkpoint forced files"),
+    TimelineSeries(
+        "buffers_checkpoint", _PAGES, "pages of checkpoints", "a checkpoint wrote pages"
+    ),
+    TimelineSeries("buffers_written", _PAGES, "pages of checkpoints", "a checkpoint wrote pages"),
+    TimelineSeries(
         "buffers_backend",
         _PAGES,
         "pages written by sessions",
         "sessions wrote pages to get a free one",
     ),
-    Series("wal_buffers_full", "/s", "full WAL buffers", "the WAL's buffers were full"),
-    Series("deadlocks", "/s", "deadlocks", "sessions waited for each other"),
-    Series("wal_bytes", "B/s", "WAL written"),
+    TimelineSeries("wal_buffers_full", "/s", "full WAL buffers", "the WAL's buffers were full"),
+    TimelineSeries("deadlocks", "/s", "deadlocks", "sessions waited for each other"),
+    TimelineSeries("wal_bytes", "B/s", "WAL written"),
     # Redis and Valkey
-    Series("total_forks", "/s", "forks", "the server forked for a save or a rewrite"),
-    Series("rdb_bgsave_in_progress", "", "a save runs", "a save ran", is_state=True),
-    Series("aof_rewrite_in_progress", "", "a rewrite runs", "a rewrite ran", is_state=True),
-    Series("aof_delayed_fsync", "/s", "delayed fsync calls", "the disk was behind with the log"),
-    Series("evicted_keys", "keys/s", "keys evicted", "keys were evicted"),
+    TimelineSeries("total_forks", "/s", "forks", "the server forked for a save or a rewrite"),
+    TimelineSeries("rdb_bgsave_in_progress", "", "a save runs", "a save ran", is_state=True),
+    TimelineSeries("aof_rewrite_in_progress", "", "a rewrite runs", "a rewrite ran", is_state=True),
+    TimelineSeries(
+        "aof_delayed_fsync", "/s", "delayed fsync calls", "the disk was behind with the log"
+    ),
+    TimelineSeries("evicted_keys", "keys/s", "keys evicted", "keys were evicted"),
     # the machine
-    Series("psi.io.full_us", "us/s", "all tasks waited for the disk", "everything waited for I/O"),
-    Series("psi.io.some_us", "us/s", "some task waited for the disk", "tasks waited for I/O"),
-    Series("psi.memory.some_us", "us/s", "some task waited for memory", "memory was short"),
-    Series("process.major_faults", "/s", "pages read back", "the server's pages were read back"),
-    Series("host.cpu.steal_ms", "ms/s", "stolen CPU time", "the hypervisor took the CPUs"),
-    Series("host.cpu.irq_ms", "ms/s", "interrupts' CPU time", "interrupts took the CPUs"),
-    Series(
+    TimelineSeries(
+        "psi.io.full_us", "us/s", "all tasks waited for the disk", "everything waited for I/O"
+    ),
+    TimelineSeries(
+        "psi.io.some_us", "us/s", "some task waited for the disk", "tasks waited for I/O"
+    ),
+    TimelineSeries("psi.memory.some_us", "us/s", "some task waited for memory", "memory was short"),
+    TimelineSeries(
+        "process.major_faults", "/s", "pages read back", "the server's pages were read back"
+    ),
+    TimelineSeries("host.cpu.steal_ms", "ms/s", "stolen CPU time", "the hypervisor took the CPUs"),
+    TimelineSeries("host.cpu.irq_ms", "ms/s", "interrupts' CPU time", "interrupts took the CPUs"),
+    TimelineSeries(
         "host.cpu.softirq_ms",
         "ms/s",
         "soft interrupts' CPU time",
         "soft interrupts took the CPUs",
     ),
-    Series("host.softirq.block", "/s", "soft interrupts of disks", "disks interrupted"),
-    Series("psi.cpu.some_us", "us/s", "some task waited for a CPU", "tasks waited for a CPU"),
-    Series("host.softirq.net_rx", "/s", "soft interrupts of packets"),
-    Series("host.context_switches", "/s", "context switches"),
-    Series("host.cpu.system_ms", "ms/s", "kernel CPU time"),
-    Series("host.cpu.user_ms", "ms/s", "user CPU time"),
-    Series("process.cpu_us", "us/s", "the server's CPU time"),
+    TimelineSeries("host.softirq.block", "/s", "soft interrupts of disks", "disks interrupted"),
+    TimelineSeries(
+        "psi.cpu.some_us", "us/s", "some task waited for a CPU", "tasks waited for a CPU"
+    ),
+    TimelineSeries("host.softirq.net_rx", "/s", "soft interrupts of packets"),
+    TimelineSeries("host.context_switches", "/s", "context switches"),
+    TimelineSeries("host.cpu.system_ms", "ms/s", "kernel CPU time"),
+    TimelineSeries("host.cpu.user_ms", "ms/s", "user CPU time"),
+    TimelineSeries("process.cpu_us", "us/s", "the server's CPU time"),
 )
 
-SERIES: dict[str, Series] = {series.name: series for series in _ALL}
+SERIES: dict[str, TimelineSeries] = {series.name: series for series in _ALL}
 
 Reading = Mapping[str, float]
 """Counters and states at one moment, by name."""
@@ -124,7 +146,7 @@ def of_machine(counter: str) -> str:
 def series_of(readings: Sequence[Reading | None]) -> dict[str, list[float | None]]:
     """Growth from reading to reading, of a state its later value; None where nobody knows.
 
-    Series that never are anything but zero are left out.
+    TimelineSeries that never are anything but zero are left out.
     """
     names = {name for reading in readings if reading for name in reading if name in SERIES}
     found = {}

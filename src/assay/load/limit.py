@@ -26,8 +26,8 @@ RESOLUTION = 0.02
 class LoadLimit:
     """The highest rate that kept the promise, and every run of the search.
 
-    `rate` was kept twice and `broken` broken twice, in requests a second; both 0 when no rate that
-    was tried kept it. `error`: how far the limit may be from their middle, as a fraction.
+    `rate` was kept three times and `broken` broken as often, in requests a second; both 0 when no
+    rate that was tried kept it. `error`: how far the limit may be from their middle, as a fraction.
     """
 
     promise: Promise

@@ -2,14 +2,14 @@
 
 A try at a rate either keeps the promise or breaks it, and near the limit chance decides which. So
 the search halves the span between a rate that was kept and one that was broken, on the logarithm,
-until they are no further apart than `resolution`; then both must be found so a second time. A rate
-that is kept once and broken once is on neither side: the ends move outward past it, a step of
-`resolution` each, until each end is found alike twice. What it gives is the middle of the two ends
-on the logarithm, and half of their distance is its error: the limit, where a try is kept half of
-the time, lies between them but for two tries at one end that both went the unlikely way.
+until they are no further apart than `resolution`; then each must be found so three times. A rate
+that was both kept and broken is on neither side: the ends move outward past it, a step of
+`resolution` each. What the search gives is the middle of the two ends on the logarithm, and half of
+their distance is its error.
 
-Simulated (tests): where a try's quantile has a spread of 3 to 30 % the limit is between the ends in
-at least 90 % of searches.
+Simulated (tests), with a try's quantile growing as the square of the rate: where that quantile has
+a spread of 3, 10 and 30 % from try to try, the limit (kept in half of the tries) is between the
+ends in 97, 88 and 84 of 100 searches, and the number has a deviation of 1.1, 2.4 and 6 %.
 
 Sources: open loop and latency from the intended send: Schroeder, Wierman and Harchol-Balter, NSDI
 2006; a noisy bisection's ends are tried again as in Karp and Kleinberg, SODA 2007.
@@ -32,10 +32,11 @@ RESOLUTION = 0.04
 FLOOR = 64.0
 """The lowest rate that is tried is the capacity over this."""
 
-MOST = 24
+MOST = 30
 """Tries, at most: then the ends are where they are, and the error says so."""
 
-TWICE = 2
+ALIKE = 3
+"""So often an end is found so, without once being found otherwise."""
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 
@@ -129,12 +130,12 @@ class _Search:
         return found
 
     def end(self, rate: float, want: Mapping[float, int], step: float) -> float:
-        """The first rate from `rate` on, by factors of `step`, that is found as wanted twice."""
+        """The first rate from `rate` on, by factors of `step`, that is found as wanted so often."""
         other = self.broken if want is self.kept else self.kept
         while self.tries < MOST:
-            while want.get(rate, 0) < TWICE and not other.get(rate) and self.tries < MOST:
+            while want.get(rate, 0) < ALIKE and not other.get(rate) and self.tries < MOST:
                 self.tried(rate)
-            if want.get(rate, 0) >= TWICE:
+            if want.get(rate, 0) >= ALIKE:
                 break
             rate *= step
         return rate

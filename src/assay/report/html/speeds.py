@@ -16,7 +16,7 @@ from assay.core.units import format_quantity
 from assay.plan import Plan
 from assay.report.html.samples import axis_scale
 from assay.report.words.sections import heading
-from assay.report.words.speeds import TOGETHER, Speeds, meaning, parted, share, speeds_of
+from assay.report.words.speeds import TOGETHER, NamedSpeeds, meaning, parted, share, speeds_of
 from assay.verdict.observations import Block
 from assay.verdict.rows import Verdicts
 from assay.verdict.two_groups import ArmSpeeds, are_together, arm_speeds
@@ -129,7 +129,9 @@ def _dot(plan: Plan, own: ArmSpeeds, name: str, block: int, divisor: float) -> S
     return SpeedDot(block, value / divisor, speed, f"block {block}, {name}: {shown}{of}")
 
 
-def _rows(plan: Plan, arms: dict[str, ArmSpeeds], said: Sequence[Speeds]) -> Iterator[SpeedRow]:
+def _rows(
+    plan: Plan, arms: dict[str, ArmSpeeds], said: Sequence[NamedSpeeds]
+) -> Iterator[SpeedRow]:
     """What is said of each arm: by the study's warning, or that the pair takes it out."""
     base = arms[plan.baseline].groups
     for one in said:
@@ -140,5 +142,5 @@ def _rows(plan: Plan, arms: dict[str, ArmSpeeds], said: Sequence[Speeds]) -> Ite
         if groups is None or base is None or arm in (plan.baseline, *warned):
             continue
         if are_together(groups, base):
-            found = Speeds(arm, plan.baseline, groups.gap, groups.slow_runs, len(groups.slow))
+            found = NamedSpeeds(arm, plan.baseline, groups.gap, groups.slow_runs, len(groups.slow))
             yield SpeedRow(arm, share(found), "", TOGETHER)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from assay.core.units import format_percent
 from assay.explain import Bound, Explanation, Identity, Limit
 from assay.report.words.kinds import kinds_of, kinds_text
-from assay.report.words.speeds import Speeds, meaning, parted, share
+from assay.report.words.speeds import NamedSpeeds, meaning, parted, share
 from assay.report.words.wording import as_measured, estimate, interval, listed
 from assay.verdict.predictions import FLOOR
 from assay.verdict.rows import Bounded, Row
@@ -119,7 +119,7 @@ def parts(one: Explanation) -> list[tuple[str, str, str]]:
         if one.identity.elsewhere:
             text = f"{listed(one.identity.elsewhere)} moved: that part is no cheaper work"
             found.append(("", text, "yellow"))
-    found += [("speeds", _speeds(Speeds.of(reason)), "yellow") for reason in one.speeds]
+    found += [("speeds", _speeds(NamedSpeeds.of(reason)), "yellow") for reason in one.speeds]
     found += [
         ("by kind", f"{group.metric}, up is better: {kinds_text(group)}", "")
         for group in kinds_of(one.verdict)
@@ -127,7 +127,7 @@ def parts(one: Explanation) -> list[tuple[str, str, str]]:
     return found
 
 
-def _speeds(found: Speeds) -> str:
+def _speeds(found: NamedSpeeds) -> str:
     return f"{found.arm}: {share(found)}; {parted(found)}; {meaning(found)}"
 
 

@@ -26,7 +26,7 @@ TOGETHER = (
 
 
 @dataclass(frozen=True)
-class Speeds:
+class NamedSpeeds:
     """The fields of a warning of two groups, as `assay.reasons` has them."""
 
     arm: str
@@ -41,15 +41,15 @@ class Speeds:
     case: str = ""
 
     @classmethod
-    def of(cls, reason: Reason) -> Speeds:
+    def of(cls, reason: Reason) -> NamedSpeeds:
         """The fields of one warning."""
         fields: dict[str, Any] = dict(reason.fields)
         return cls(**fields)
 
 
-def speeds_of(verdicts: Verdicts) -> list[Speeds]:
+def speeds_of(verdicts: Verdicts) -> list[NamedSpeeds]:
     """Every arm of which the study says that it has two speeds."""
-    return [Speeds.of(r) for r in verdicts.warning_reasons if r.code is Code.TWO_GROUPS]
+    return [NamedSpeeds.of(r) for r in verdicts.warning_reasons if r.code is Code.TWO_GROUPS]
 
 
 def other_warnings(verdicts: Verdicts) -> list[tuple[str, Reason | None]]:
@@ -58,12 +58,12 @@ def other_warnings(verdicts: Verdicts) -> list[tuple[str, Reason | None]]:
     return [(text, r) for text, r in coded if r is None or r.code is not Code.TWO_GROUPS]
 
 
-def share(found: Speeds) -> str:
+def share(found: NamedSpeeds) -> str:
     """How many runs are slow, and how far from the others."""
     return f"{found.slow} of {found.runs} runs are slow, the two speeds {percent(found.gap)} apart"
 
 
-def parted(found: Speeds) -> str:
+def parted(found: NamedSpeeds) -> str:
     """The counter that tells the two speeds apart."""
     if found.counter is None:
         return "no counter of these runs tells them apart"
@@ -71,7 +71,7 @@ def parted(found: Speeds) -> str:
     return f"{name} tells them apart: {slow:.3g} in slow runs, {fast:.3g} in fast ones"
 
 
-def meaning(found: Speeds) -> str:
+def meaning(found: NamedSpeeds) -> str:
     """What the verdict means then: whose the two speeds are, and what holds inside them."""
     arm, base = found.arm, found.baseline
     if arm == base:

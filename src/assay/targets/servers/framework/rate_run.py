@@ -24,7 +24,7 @@ SETTLE = 0.25
 """Before each rate but the first the load runs for so much of a window without being counted: the
 server is warm, and only its queues have to become those of the rate."""
 
-EXPECTED_TRIES = 11
+EXPECTED_TRIES = 13
 """Of a search in which nothing is unsure, the closed loop among them."""
 
 RATE = "rate"
@@ -56,7 +56,7 @@ def searched(launch: Launch, promise: Promise, measure: Callable[[Launch], Measu
     def is_kept(rate: float) -> bool:
         found = measure(at_rate(launch, rate))
         if not found.complete:
-            raise _Ended(found)
+            raise _SearchEnded(found)
         kept = keeps(promise, found)
         if kept and found.operations < promise.requests:
             raise RunError(
@@ -69,14 +69,14 @@ def searched(launch: Launch, promise: Promise, measure: Callable[[Launch], Measu
 
     try:
         ends = search(is_kept, closed.health.achieved_per_s)
-    except _Ended as ended:
+    except _SearchEnded as ended:
         return ended.found
     if ends is None:
         return closed
     return _result(launch, ends, tries, closed)
 
 
-class _Ended(Exception):
+class _SearchEnded(Exception):
     """A try was ended from outside, and with it the search."""
 
     def __init__(self, found: Measured) -> None:
