@@ -22,7 +22,7 @@ ROWS = {"tables": 1, "table_size": 2000, "distribution": "uniform"}
 KEPT = {
     "mariadb": {"Innodb_buffer_pool_pages_flushed", "Innodb_data_fsyncs", "Innodb_checkpoint_age"},
     "postgresql": {"checkpoints_req", "buffers_checkpoint", "wal_bytes"},
-    "redis": {"total_forks", "rdb_bgsave_in_progress", "aof_delayed_fsync"},
+    "redis": {"total_forks", "rdb_bgsave_in_progress", "evicted_keys"},
 }
 
 

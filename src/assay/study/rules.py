@@ -99,8 +99,8 @@ def uncalibrated(study: Study) -> Iterator[tuple[Path, Reason]]:
         yield ("measure", "primary"), Reason.of(Code.OF_WHOLE_RUN, metric=study.primary)
     whole = [name for name in study.counters if GROUPS[name].whole_machine]
     if whole:
-        place = "timeline" if study.timeline else "counters"
-        yield ("measure", place), Reason.of(Code.MACHINE_COUNTED, groups=", ".join(whole))
+        key = "timeline" if study.timeline else "counters"
+        yield ("measure", key), Reason.of(Code.MACHINE_COUNTED, groups=", ".join(whole))
     if study.window_s < LEAST_ROUNDS * study.slice_s and "window" not in study.auto:
         fields = {"window_s": study.window_s, "slices": LEAST_ROUNDS}
         yield ("measure", "window"), Reason.of(Code.SHORT_WINDOW, **fields)

@@ -37,7 +37,7 @@
             ariaDescription: `run, ${speed}`,
           })),
         Plot.text(marks.filter((mark) => mark.speed !== "one"), {
-          x: "value", fy: "arm", text: "speed", frameAnchor: "top", dy: -9,
+          x: "value", fy: "arm", text: "speed", frameAnchor: "top", dy: -13,
           fill: (m) => INKS[m.speed], fontSize: 12,
         }),
         Plot.text(group.arms, {
