@@ -202,7 +202,7 @@ class Study:
             interval_s=min(self.interval_s, self.window_s / 2),
             timeline=self.timeline,
             promise=self.promise,
-            storage=bool(WRITTEN & {self.primary, *self.also, *self.predicted}),
+            storage=bool(WRITTEN & {self.primary, *self.also}),
         )
 
     def without(self, absent: Absent) -> Study:
