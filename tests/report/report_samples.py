@@ -6,6 +6,7 @@ reports, to be looked at. A sample is made once.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,9 @@ from assay.record import Bundle
 from assay.report.html.page import report_html
 from assay.report.html.view import ReportView, view
 from assay.targets import Measured
-from fakes import FACTS, FakeTarget, histogram, throttled, with_kinds
+from fakes import FACTS, Effect, FakeTarget, histogram, throttled, with_kinds
+from speeds_kit import TwoSpeeds
+from timeline_kit import stalling
 
 EVIL = "<script>alert(1)</script>"
 
@@ -83,6 +86,22 @@ TARGET = partial(FakeTarget, effect=effect)
 CASES = partial(FakeTarget, effect=by_threads, noise=0.03)
 GREAT = partial(FakeTarget, effect=lambda s, e: 9.0 if s["data_cache"] == "optimistic" else 1.02)
 
+
+def two_speeds(gain: float, plain: float, hinted: float) -> FakeTarget:
+    """A target whose runs are slow with a chance by arm."""
+    speeds = TwoSpeeds(gain, plain, hinted)
+    return FakeTarget(effect=speeds.speed, script=speeds.counted, noise=0.004)
+
+
+def wandering() -> Effect:
+    """A machine that is slow for ten blocks of two arms, then fast for ten."""
+    made = itertools.count()
+    return lambda settings, env: 0.6 if next(made) // 20 % 2 else 1.0
+
+
+LONG = (HEAD + HINT + TAIL).replace('"60s"', '"120s"')
+FINE = LONG.replace('"5%"', '"0.5%"')
+
 SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "plain": lambda f: made(f, PLAIN),
     "factorial": lambda f: made(f, FACTORIAL),
@@ -97,6 +116,11 @@ SAMPLES: dict[str, Callable[[Path], Bundle]] = {
     "empty": lambda f: made(f, PLAIN, runs=False),
     "unmeasured": lambda f: made(f, PLAIN, TARGET(script=quiet), facts={**LEAST}),
     "kinds": lambda f: made(f, PLAIN, TARGET(script=with_kinds(KINDS)), full=True),
+    "speeds": lambda f: made(f, LONG, two_speeds(0.03, 0.4, 0.4), full=True),
+    "own-speeds": lambda f: made(f, LONG, two_speeds(0.0, 0.0, 0.5), full=True),
+    "together": lambda f: made(f, FINE, FakeTarget(effect=wandering(), noise=0.01), full=True),
+    "timeline": lambda f: made(f, PLAIN, TARGET(script=stalling(0.3))),
+    "timeline-bare": lambda f: made(f, evil(PLAIN), TARGET(script=stalling(0.3, series=False))),
     "undecided": lambda f: made(f, PLAIN.replace('"60s"', '"30s"'), TARGET(noise=0.2)),
     **DESIGNS,
     "evil-screen": lambda f: made(f, evil(designed("screen", HINT, CACHE, PADDING))),

@@ -90,13 +90,13 @@ def test_without_scripts_the_answer_is_there(samples: Made, name: str) -> None:
 
 
 def test_sections_stand_in_the_order_of_importance(samples: Made) -> None:
-    """Verdicts first, how to check them last."""
+    """The picture first, then verdicts, how to check them last."""
     found = re.findall(r'<section id="(\w+)">', samples.html("plain"))
     assert found == [
+        "effects",
         "verdicts",
         "causes",
         "best",
-        "effects",
         "runs",
         "latency",
         "cpus",

@@ -295,6 +295,8 @@ budget = "50min"
         read("load", text.format("mariadb"), Path("."))
     assert read("load", text.format("memcached"), Path(".")).primary == "load_seconds"
     assert read("load", text.format("engine"), Path(".")).primary == "load_seconds"
+    asked = text.format("mariadb").replace("[workload]", "load_each_run = true\n[workload]")
+    assert read("load", asked, Path(".")).primary == "load_seconds"
 
 
 @pytest.mark.parametrize("name", [n for n, t in shipped().items() if "records = 100000000" in t])

@@ -96,9 +96,21 @@ def with_counters(
     metrics = _metrics(measured, counters, counted, model, wanted)
     return replace(
         measured,
+        series={**measured.series, **_by_interval(measured, counted.series)},
         counters={**measured.counters, **counters, **told},
         metrics={**measured.metrics, **metrics},
     )
+
+
+def _by_interval(
+    measured: Measured, series: Mapping[str, list[float | None]]
+) -> dict[str, list[float | None]]:
+    """The series that have a value for each interval; none where marks and intervals differ, or
+    intervals are slices: between those others had the machine."""
+    if any(interval.slice is not None for interval in measured.intervals):
+        return {}
+    count = len(measured.intervals)
+    return {name: values for name, values in series.items() if len(values) == count}
 
 
 def _metrics(
@@ -121,7 +133,12 @@ def _metrics(
             found[name] = counters[counter] / operations
     packages = [v for n, v in counters.items() if n.startswith(PACKAGE) and "." not in _rest(n)]
     joules = sum(packages) / 1e6
-    return found | ({"operations_per_joule": operations / joules} if joules else {})
+    if not joules:
+        return found
+    return found | {
+        "operations_per_joule": operations / joules,
+        "joules_per_operation": joules / operations,
+    }
 
 
 def _rest(name: str) -> str:

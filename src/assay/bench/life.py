@@ -186,8 +186,9 @@ def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
     reason = void_reason(measured, alike=turns or job.as_it_is)
     lacking = [n for n in (job.study.primary,) if measured.metrics.get(n, 0.0) <= 0]
     if not reason and lacking:
+        void = metric(lacking[0]).void
         raise RunError(
-            f"the run has no {metric(lacking[0]).name}: nothing was measured",
+            f"the run has no {lacking[0]}: {void or 'nothing was measured'}",
             next_step="its log may say what was never answered; a longer window may help",
         )
     return RunFound(
@@ -209,6 +210,7 @@ def _observed(job: Job, measured: Measured, evidence: Evidence) -> RunFound:
         dose=_doses(job, measured),
         health=measured.health,
         by_kind=kind_records(measured),
+        series=dict(measured.series),
     )
 
 

@@ -9,10 +9,11 @@ from pydantic import TypeAdapter
 
 from assay.cli._output import JSON_OPTION, guarded, tell, tell_json
 from assay.core.errors import ExitCode
-from assay.explain import Everything, everything, explanations
-from assay.record import Bundle, checked_verdicts
+from assay.explain import Everything, everything, explanations, stalls_of
+from assay.record import Bundle, checked_verdicts, counted_runs
 from assay.report import profile_lines
 from assay.report.terminal.explained import explanation_lines
+from assay.report.terminal.stalls import stall_lines
 
 
 @guarded
@@ -30,6 +31,7 @@ def command(
         return None
     verdicts = checked_verdicts(opened)
     tell(explanation_lines(opened.plan, explanations(opened.plan, opened.runs(), verdicts)))
+    tell(stall_lines(opened.plan, stalls_of(opened.plan, counted_runs(opened))))
     tell(profile_lines(opened, verdicts))
     return None
 

@@ -143,9 +143,11 @@ def _limit(load: Load, text: str, json: bool) -> ExitCode | None:
     found = find_limit(load, promise, told)
     if json:
         runs = [summary.as_json() for summary in found.runs]
-        tell_json({"promise": str(promise), "rate": found.rate, "runs": runs})
+        ends = {"rate": found.rate, "broken": found.broken, "error": found.error}
+        tell_json({"promise": str(promise), **ends, "runs": runs})
     elif found.rate:
-        tell([Line(f"{promise} is kept up to {format_quantity(found.rate, 'op/s')}", "green")])
+        kept, broken = (format_quantity(r, "op/s") for r in (found.rate, found.broken))
+        tell([Line(f"{promise} is kept up to {kept}, and broken from {broken}", "green")])
     else:
         tell([Line(f"{promise} was kept at no rate that was tried", "red")])
     return None if found.rate else ExitCode.NO

@@ -13,6 +13,7 @@ from assay.core.parameters import nearest
 from assay.explain import explanations
 from assay.record import Bundle, checked_verdicts, counted_runs
 from assay.report import (
+    limit_lines,
     measuring_lines,
     profile_lines,
     search_lines,
@@ -49,6 +50,7 @@ def command(
     else:
         why = explanations(opened.plan, opened.runs(), verdicts)
         tell(verdict_lines(verdicts, opened.plan, why))
+        tell(limit_lines(opened.plan, counted_runs(opened)))
         tell(measuring_lines(counted_runs(opened)))
         tell(profile_lines(opened, verdicts))
     return None

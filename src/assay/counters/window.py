@@ -15,6 +15,7 @@ from typing import Any
 
 from assay import native
 from assay.core.errors import AssayError, MissingError, RunError
+from assay.core.timeline import SERIES, of_machine, series_of
 from assay.counters.groups import CounterRequest
 from assay.counters.perf_stat import WHOLE, Count, multiplexed
 
@@ -34,7 +35,8 @@ class WindowCounts:
     `totals`: by name, growth over the span, or the last state of a level; `events`: by name
     without `perf.`, counts that are none where they took turns; `span_s` None where there was no
     span; `late_s`: how late the later of the two readings was made; `cpu_s`: what counting cost,
-    from start to end; `levels`: the states among `totals`.
+    from start to end; `levels`: the states among `totals`; `series`: of what a
+    timeline keeps, its growth from mark to mark.
     """
 
     totals: Mapping[str, float]
@@ -44,6 +46,7 @@ class WindowCounts:
     absent: Mapping[str, str] = field(default_factory=dict)
     levels: frozenset[str] = frozenset()
     late_s: float = 0.0
+    series: Mapping[str, list[float | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,18 @@ def counted(
     events = dict(_events(totals))
     plain = {n: v for n, v in totals.items() if not n.startswith("perf.")}
     span_s = last.at_s - first.at_s
-    return WindowCounts(plain, events, span_s, cpu_s, absent, frozenset(levels), late_s)
+    series = series_of([_moment(manifest["counters"], mark) for mark in marks])
+    return WindowCounts(plain, events, span_s, cpu_s, absent, frozenset(levels), late_s, series)
+
+
+def _moment(counters: Sequence[str], mark: native.Sample) -> dict[str, float]:
+    """What a timeline keeps of one mark, added up over CPUs; without what was not read."""
+    found: dict[str, float] = {}
+    for counter, value in zip(counters, mark.values, strict=True):
+        name = of_machine(counter)
+        if name in SERIES and value is not None:
+            found[name] = found.get(name, 0.0) + value
+    return found
 
 
 def _events(totals: Mapping[str, float]) -> Iterator[tuple[str, Count]]:

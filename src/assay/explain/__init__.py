@@ -15,11 +15,13 @@ from assay.explain.profile import (
     differences,
     profiles_of,
 )
+from assay.explain.stalls import ArmStalls, Timeline, stalls_of, timelines
 from assay.explain.study_explanation import Everything, Profiled, everything
 
 __all__ = [
     "OTHERS",
     "ArmProfile",
+    "ArmStalls",
     "Between",
     "Bound",
     "Everything",
@@ -31,6 +33,7 @@ __all__ = [
     "ProfileDifference",
     "Profiled",
     "Term",
+    "Timeline",
     "differences",
     "everything",
     "explain",
@@ -38,4 +41,6 @@ __all__ = [
     "flame_graph",
     "merged",
     "profiles_of",
+    "stalls_of",
+    "timelines",
 ]

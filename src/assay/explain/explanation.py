@@ -10,6 +10,7 @@ from assay.explain.headroom import Bound, bound
 from assay.explain.identity import Identity, identity
 from assay.explain.limits import Limit, limits
 from assay.plan import Plan
+from assay.reasons import Code, Reason
 from assay.record import Bundle, RunRecord, checked_verdicts, counted_blocks
 from assay.verdict.rows import Row, Verdicts
 
@@ -20,7 +21,8 @@ class Explanation:
 
     `predictions` are the verdict rows of what its change was to move or leave alone; empty where
     nothing was predicted, or several changes were switched at once. `bound` and `identity` are
-    None where what they need was not measured.
+    None where what they need was not measured. `speeds`: warnings of two speeds, of the arm or of
+    what it is compared with.
     """
 
     verdict: Row
@@ -28,6 +30,7 @@ class Explanation:
     limits: tuple[Limit, ...]
     bound: Bound | None
     identity: Identity | None
+    speeds: tuple[Reason, ...] = ()
 
 
 def explain(bundle: Bundle) -> list[Explanation]:
@@ -50,6 +53,7 @@ def explanations(plan: Plan, runs: Sequence[RunRecord], verdicts: Verdicts) -> l
             limits=tuple(m for m in grown if m.metric not in {r.metric for r in rows}),
             bound=bound(plan, one),
             identity=identity(plan, one),
+            speeds=_speeds(one, verdicts),
         )
         for one, rows, grown in zip(compared, predicted, limits(compared), strict=True)
     ]
@@ -62,4 +66,15 @@ def _predictions(one: Comparison, verdicts: Verdicts) -> tuple[Row, ...]:
         if row.contrast.kind == "prediction"
         and (row.case, row.arm, row.contrast.against)
         == (one.row.case, one.row.arm, one.row.contrast.against)
+    )
+
+
+def _speeds(one: Comparison, verdicts: Verdicts) -> tuple[Reason, ...]:
+    arms = (one.row.arm, one.row.contrast.against)
+    return tuple(
+        reason
+        for reason in verdicts.warning_reasons
+        if reason.code is Code.TWO_GROUPS
+        and reason.fields["arm"] in arms
+        and reason.fields.get("case") in ("", None, one.row.case)
     )

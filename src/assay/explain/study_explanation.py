@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from assay.explain.explanation import Explanation, explanations
 from assay.explain.profile import Moved, differences
-from assay.record import Bundle, checked_verdicts
+from assay.explain.stalls import ArmStalls, stalls_of
+from assay.record import Bundle, checked_verdicts, counted_runs
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,15 @@ class Profiled:
 
 @dataclass(frozen=True)
 class Everything:
-    """Explanations of every arm, and profiles where the study took any."""
+    """Explanations of every arm, profiles where the study took any, and stalls."""
 
     explanations: tuple[Explanation, ...]
     profiles: tuple[Profiled, ...]
+    stalls: tuple[ArmStalls, ...] = ()
 
 
 def everything(bundle: Bundle) -> Everything:
-    """Both of a bundle; BundleError without verdicts, AlteredError if it was altered."""
+    """All of a bundle; BundleError without verdicts, AlteredError if it was altered."""
     verdicts = checked_verdicts(bundle)
     return Everything(
         tuple(explanations(bundle.plan, bundle.runs(), verdicts)),
@@ -41,4 +43,5 @@ def everything(bundle: Bundle) -> Everything:
             Profiled(d.case, d.arm, d.against, d.blocks, d.unused, tuple(d.functions))
             for d in differences(bundle, verdicts)
         ),
+        tuple(stalls_of(bundle.plan, counted_runs(bundle))),
     )

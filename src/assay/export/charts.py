@@ -21,6 +21,8 @@ from assay.report.html.kinds import KindSection
 from assay.report.html.rows import Forest
 from assay.report.html.scaling import ScalingSection
 from assay.report.html.screen import ScreenSection
+from assay.report.html.speeds import SpeedSection
+from assay.report.html.timelines import MeanwhileSection, TimelineSection
 from assay.report.html.view import CHARTS, CpuSection, LatencySection, ReportView, RunSection, view
 
 if TYPE_CHECKING:
@@ -178,6 +180,68 @@ def _runs(section: RunSection, group: Any) -> Figure:
                              linestyle=style)  # fmt: skip
         _head(axes, arm)
     all_axes[-1].set_xlabel(f"run; {section.axis}")
+    return figure
+
+
+# two speeds
+
+
+def _speeds(section: SpeedSection, group: Any) -> Figure:
+    figure, all_axes = _figure(group.heading, 1.5 * len(group.arms) + 0.8, len(group.arms))
+    looks: Mapping[str, dict[str, Any]] = {
+        "slow": {"marker": "v", "color": COLOURS["hurts"], "markerfacecolor": "none"},
+        "fast": {"marker": "^", "color": COLOURS["helps"]},
+        "one": {"marker": "o", "color": DOT},
+    }
+    for arm, axes in zip(group.arms, all_axes, strict=True):
+        for speed, look in looks.items():
+            dots = [dot for dot in arm.dots if dot.speed == speed]
+            if dots:
+                axes.plot([d.value for d in dots], [d.block for d in dots], linestyle="none",
+                          markersize=4.5, **look)  # fmt: skip
+        for mark in arm.marks:
+            axes.axvline(mark.value, color=SOFT, linewidth=0.9)
+            axes.annotate(mark.speed if mark.speed != "one" else "", (mark.value, 0.02),
+                          xycoords=("data", "axes fraction"), fontsize=9, color=SOFT)  # fmt: skip
+        axes.set_ylim(section.blocks, -1)
+        axes.set_yticks([])
+        _head(axes, arm.heading)
+    all_axes[-1].set_xlabel(section.axis)
+    return figure
+
+
+# over time
+
+
+def _timelines(section: TimelineSection, group: Any) -> Figure:
+    figure, all_axes = _figure(group.heading, 1.7 * len(group.arms) + 0.8, len(group.arms))
+    for arm, axes in zip(group.arms, all_axes, strict=True):
+        for line in arm.lines:
+            axes.plot(*zip(*line, strict=True), color=DOT, alpha=0.28, linewidth=0.9)
+        axes.plot(*zip(*arm.median, strict=True), color=INK, linewidth=1.6)
+        if arm.stalls:
+            axes.plot([s.at for s in arm.stalls], [s.value for s in arm.stalls], marker="v",
+                      linestyle="none", color=COLOURS["hurts"],
+                      markerfacecolor="white")  # fmt: skip
+        axes.set_ylim(bottom=0)
+        _head(axes, arm.heading)
+    all_axes[-1].set_xlabel(f"seconds of the window; {section.axis}")
+    return figure
+
+
+def _meanwhile(section: MeanwhileSection, group: Any) -> Figure:
+    figure, all_axes = _figure(group.heading, 0.9 * len(group.panels) + 0.8, len(group.panels))
+    for panel, axes in zip(group.panels, all_axes, strict=True):
+        for line in panel.lines:
+            axes.plot(*zip(*line.points, strict=True), color=ARMS[line.index % len(ARMS)],
+                      marker=ARM_MARKS[line.index % len(ARM_MARKS)], markersize=2.6,
+                      linewidth=1.3, label=_named(line.arm, NAME))  # fmt: skip
+        axes.set_ylim(0, 1.05)
+        axes.set_yticks([])
+        _head(axes, f"{panel.title}, up to {panel.top}")
+    all_axes[-1].set_xlabel("seconds of the window")
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside right upper",
+                  frameon=False, fontsize=9)  # fmt: skip
     return figure
 
 
@@ -362,8 +426,11 @@ DRAWN: Mapping[str, Callable[[Any, Any], Figure]] = {
     "scaling": _scaling,
     "best": _best,
     "forest": _effects,
+    "speeds": _speeds,
     "kinds": _effects,
     "runs": _runs,
+    "timelines": _timelines,
+    "meanwhile": _meanwhile,
     "latency": _latency,
     "cpus": _cpus,
 }

@@ -59,3 +59,16 @@ def is_alive(name: str) -> bool:
     """Whether the process that `identity` named so still runs."""
     number = name.partition(":")[0]
     return number.isdigit() and identity(int(number)) == name
+
+
+def written_bytes(pid: int) -> dict[int, int]:
+    """What a process and each that descends from it have had written to storage so far, by process:
+    pages made dirty and writes past the page cache (`write_bytes` of /proc/PID/io). Empty where the
+    kernel does not show it to us."""
+    found = {}
+    for member in tree(pid):
+        for line in read(Path(f"/proc/{member}/io")).splitlines():
+            name, _, value = line.partition(":")
+            if name == "write_bytes":
+                found[member] = int(value)
+    return found

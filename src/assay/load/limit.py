@@ -1,73 +1,40 @@
-"""The highest rate that keeps a promise about latency.
+"""The highest rate that keeps a promise about latency, of a server that somebody started.
 
-First the capacity: a closed loop, which asks as fast as it is answered. Then open
-loops between nothing and that, each time the middle, as long as the step is worth
-it. A rate is kept when the promise held, 99 % of it was achieved, and nothing
-failed; a run in which the client was the limit decides nothing and ends the search.
+First the capacity: a closed loop, which asks as fast as it is answered. Then open loops below it,
+as `assay.stats.rate_search` has them. A rate is kept when the promise held, 99 % of it was
+achieved, and nothing failed; a run in which the client was the limit decides nothing and ends the
+search.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from assay.core.errors import InputError, VoidError
-from assay.core.units import format_quantity, parse_duration
+from assay.core.errors import VoidError
 from assay.load.run import Load, run_load
-from assay.load.summary import QUANTILES, Summary
-from assay.stats.latency import SATURATED
+from assay.load.summary import Summary
+from assay.stats.rate_search import Promise, parse_promise, search
 
-STEP = 0.02
-"""The search ends when the next step would change the rate by less than this share."""
+__all__ = ["LoadLimit", "Promise", "find_limit", "parse_promise"]
 
-_PROMISE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)\s*<\s*(\S+)")
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A quantile of the latency is below a limit."""
-
-    quantile: float
-    limit_s: float
-
-    def __str__(self) -> str:
-        return f"p{100 * self.quantile:g} < {format_quantity(self.limit_s * 1e9, 'ns')}"
-
-    def is_kept(self, summary: Summary) -> bool:
-        """Whether a run kept it, sent what it was asked to, and nothing failed."""
-        found = summary.latency_ns.get(f"{self.quantile:g}")
-        asked = summary.asked_per_s
-        is_sent = asked is None or summary.achieved_per_s >= SATURATED * asked
-        is_fast = found is not None and found < self.limit_s * 1e9
-        return is_fast and is_sent and not summary.errors
+RESOLUTION = 0.02
+"""How far apart the ends of the search are where nothing is unsure."""
 
 
 @dataclass(frozen=True)
 class LoadLimit:
-    """The highest rate that kept the promise, and every run of the search."""
+    """The highest rate that kept the promise, and every run of the search.
+
+    `rate` was kept three times and `broken` broken as often, in requests a second; both 0 when no
+    rate that was tried kept it. `error`: how far the limit may be from their middle, as a fraction.
+    """
 
     promise: Promise
     rate: float
-    """Requests a second; 0 when no rate that was tried kept it."""
     runs: list[Summary]
-
-
-def parse_promise(text: str) -> Promise:
-    """The promise that a text such as "p99<5ms" makes."""
-    match = _PROMISE.fullmatch(text.strip())
-    if match is not None:
-        quantile = round(float(match[1]) / 100, 10)
-        if quantile in QUANTILES:
-            try:
-                return Promise(quantile, parse_duration(match[2]))
-            except ValueError as error:
-                raise InputError(str(error)) from error
-    known = ", ".join(f"p{100 * q:g}" for q in QUANTILES)
-    raise InputError(
-        f"{text!r} is not a promise about latency",
-        next_step=f'write for example "p99<5ms"; there is {known}',
-    )
+    broken: float = 0.0
+    error: float = 0.0
 
 
 def find_limit(
@@ -88,16 +55,17 @@ def find_limit(
                 next_step="give the client more --threads or --connections, or another machine",
             )
         runs.append(summary)
-        is_kept = promise.is_kept(summary)
+        is_kept = promise.holds(
+            summary.latency_ns.get(f"{promise.quantile:g}"),
+            summary.asked_per_s,
+            summary.achieved_per_s,
+            summary.errors,
+        )
         told(summary, is_kept)
         return is_kept
 
     tried(None)
-    low, high = 0.0, runs[0].achieved_per_s
-    while high - low > STEP * max(high, 1.0):
-        middle = (low + high) / 2
-        if tried(middle):
-            low = middle
-        else:
-            high = middle
-    return LoadLimit(promise, low, runs)
+    found = search(tried, runs[0].achieved_per_s, RESOLUTION)
+    if found is None:
+        return LoadLimit(promise, 0.0, runs)
+    return LoadLimit(promise, found.low, runs, found.high, found.error)

@@ -11,8 +11,7 @@ from assay.core.histograms import merge, value_at
 from assay.core.units import format_quantity
 from assay.native import Health, Ready, RunResult, WindowInterval
 from assay.report.words.line import Line
-
-QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
+from assay.stats.rate_search import QUANTILES
 
 NOT_LATE_NS = 1
 """What is recorded of a send that was not meant for any time: its user asked when it was ready."""

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 
 from assay.core.errors import InputError
-from assay.core.metrics import metric
+from assay.core.metrics import WORK, metric
 from assay.core.parameters import nearest
 from assay.plan import CONTROLS
 from assay.price.gain import Ratio
 from assay.record import Bundle, checked_verdicts, counted_runs
 from assay.verdict.rows import SUITE, Row
-
-WORK = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")
-"""Metrics that are work for a time, or time for a piece of work: what money buys."""
 
 LEVEL = 0.05
 

@@ -51,6 +51,7 @@ class Code(enum.StrEnum):
     ATTACHED = "attached"
     NETWORK_SHARED = "network-shared"
     MACHINE_COUNTED = "machine-counted"
+    OF_WHOLE_RUN = "of-whole-run"
     WHOLE_RUNS = "whole-runs"
     SHORT_WINDOW = "short-window"
     WRITES = "writes"

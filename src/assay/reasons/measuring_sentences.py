@@ -32,6 +32,7 @@ MEASURING: dict[Code, Callable[..., str]] = {
     Code.MACHINE_COUNTED: lambda groups: (
         f"counters of the whole machine ({groups}) would count all arms that take turns"
     ),
+    Code.OF_WHOLE_RUN: lambda metric: f"no slice of a run shows {metric}",
     Code.WHOLE_RUNS: lambda factor: (
         f"the witness of {factor} counts operations that slices leave out"
     ),

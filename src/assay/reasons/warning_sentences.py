@@ -143,7 +143,8 @@ def _two_groups(
     `differ`: the shares do; `counter`: its name, and its median in slow and in fast runs;
     `within`: the effect inside groups, low, high, and of how many blocks."""
     said = (
-        f"{f'{case}: ' if case else ''}runs of {arm} fall into two groups {percent(gap)} apart: "
+        f"{f'{case}: ' if case else ''}two speeds: runs of {arm} fall "
+        f"into two groups {percent(gap)} apart: "
         f"{slow} of {runs} are slow"
     )
     if others is not None:

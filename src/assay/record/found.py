@@ -34,6 +34,7 @@ class RunFound:
     health: Health | None = None
     profile: str = ""
     by_kind: Mapping[str, KindRecord] = field(default_factory=dict)
+    series: Mapping[str, list[float | None]] = field(default_factory=dict)
 
     def recorded(self, step: Step, run: int, started: str, took_s: float) -> RunRecord:
         """The record of the run that was made for a step."""
@@ -67,4 +68,5 @@ class RunFound:
             health=self.health,
             profile=self.profile,
             by_kind=dict(self.by_kind),
+            series=dict(self.series),
         )

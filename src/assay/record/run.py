@@ -43,7 +43,9 @@ class RunRecord(Recorded):
     that the run belongs to, 0 as planned; measuring took `overhead_ns_per_operation` of an
     operation's time, None where that is not the server's, or was not measured; `profile` is the
     SHA-256 of its file in `profiles/`, or empty; `by_kind` is empty where all requests are of one
-    kind; `health` is None where the run failed; `digest` is chained to the line before.
+    kind; `series` are those of `assay.core.timeline`, growth or state in each of `intervals`,
+    None where it was not read; `health` is None where the run failed; `digest` is chained to the
+    line before.
     """
 
     run: int
@@ -75,6 +77,7 @@ class RunRecord(Recorded):
     health: Annotated[Health | None, BeforeValidator(lambda seen: seen or None)]
     profile: str = ""
     by_kind: dict[str, KindRecord] = {}
+    series: dict[str, list[float | None]] = {}
     digest: str = ""
 
     def title(self) -> str:

@@ -87,6 +87,8 @@ class MeasureSection(StudyTable):
     also: list[str] = []
     counters: list[str] = []
     profile: bool = False
+    timeline: bool = False
+    promise: str | None = None
     design: Literal["auto", "slices", "calibrated", "runs"] = "auto"
     slice: Duration | None = None
 

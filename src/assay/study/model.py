@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 from assay.builds import BuiltProgram, Variation
 from assay.changes import Application, Change, Level
+from assay.core.metrics import WRITTEN
 from assay.core.terms import Direction, Effort
 from assay.plan import Measuring, PlannedAxis
 from assay.plan.measuring import LEAD_S
+from assay.stats.rate_search import Promise
 from assay.study.build import StudyBuild
 from assay.targets import Launch
 
@@ -111,6 +113,8 @@ class Study:
     and window a pilot is to choose; until it has, they hold stand-ins. `counters`: groups that are
     read beside each window. `profile`: whether the server is sampled over each window.
     `axis`: what its cases are points of.
+    `timeline`: whether counters and the server's own statistics are kept for each interval.
+    `promise`: what each run searches the highest rate of, in place of one window.
     `build`: the program whose variations are arms; `built` has each of them once it was made, and
     `executables` what is run of it, for a placebo (True) and for all other arms.
     """
@@ -143,6 +147,8 @@ class Study:
     lead_s: float = LEAD_S
     counters: tuple[str, ...] = ()
     profile: bool = False
+    timeline: bool = False
+    promise: Promise | None = None
     network: Network | None = None
     axis: PlannedAxis | None = None
     build: StudyBuild | None = None
@@ -204,6 +210,9 @@ class Study:
             env=application.env,
             binary=self._binary(case, arm),
             interval_s=min(self.interval_s, self.window_s / 2),
+            timeline=self.timeline,
+            promise=self.promise,
+            storage=bool(WRITTEN & {self.primary, *self.also}),
         )
 
     def without(self, absent: Absent) -> Study:

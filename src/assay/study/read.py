@@ -18,8 +18,9 @@ from typing import Any
 from assay.changes import Level
 from assay.core import document
 from assay.core.errors import InputError, Problem, StudyError
-from assay.core.metrics import COUNTED, OF_LOCKS, metric, names
+from assay.core.metrics import COUNTED, LOADED, OF_LOCKS, metric, names
 from assay.core.parameters import Parameter, nearest
+from assay.core.timeline import GROUPS as OF_TIMELINES
 from assay.counters import GROUPS, group_of
 from assay.plan import PlannedAxis
 from assay.plan.names import BASELINE
@@ -40,9 +41,10 @@ from assay.study.file import (
 from assay.study.model import Arm, Case, Factor, Network, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
+from assay.study.promise import promise_mistakes, promise_of
 from assay.study.rules import design_mistakes, uncounted
 from assay.targets import TARGETS, Target
-from assay.targets.servers.framework.load import CLIENT
+from assay.targets.servers.framework.load import CLIENT, EACH_RUN
 from assay.workloads import WORKLOADS
 
 
@@ -112,7 +114,6 @@ def override(values: dict[str, Any], key: str, written: str) -> None:
         values[last] = written
 
 
-LOAD_SECONDS = "load_seconds"
 MANY = 100
 """Names that are not worth listing."""
 
@@ -168,8 +169,10 @@ class _StudyReader:
             margin=file.decide.margin,
             alpha=file.decide.alpha,
             budget_s=file.decide.budget,
-            counters=tuple(dict.fromkeys(n for n in file.measure.counters if n in GROUPS)),
+            counters=_counters(file.measure),
             profile=file.measure.profile,
+            timeline=file.measure.timeline,
+            promise=promise_of(file.measure),
             measuring=file.measure.design,
             slice_asked_s=file.measure.slice,
             auto=frozenset(n for n in STAND_INS if getattr(file.measure, n) == AUTO),
@@ -183,7 +186,8 @@ class _StudyReader:
                 [f.change for f in file.factor],
             ),
         )
-        for mistake in design_mistakes(study, file.design):
+        promised = promise_mistakes(study, file.measure, self.targets)
+        for mistake in (*design_mistakes(study, file.design), *promised):
             self.wrong(*mistake)
         self.sense(study)
         self.stop_if_wrong()
@@ -410,17 +414,23 @@ class _StudyReader:
             except ValueError as error:
                 self.wrong(path, str(error), f"metrics here: {', '.join(names(members))}")
                 continue
-            lacks = uncounted(name, file.measure.counters)
+            lacks = uncounted(name, _counters(file.measure))
             if lacks and not _own_counter(path, name):
                 self.wrong(path, *lacks)
-            idle = [c.target for c in cases if not self.targets[c.target].loads_in_run]
-            if name == LOAD_SECONDS and idle:
+            idle = [c.target for c in cases if not self.loads(c)]
+            if name in LOADED and idle:
                 message = f"no run of {idle[0]} has {name}: its data are made once and copied"
-                self.wrong(path, message, "take another metric")
+                self.wrong(path, message, f"write {EACH_RUN} = true in [target]")
             base, _, member = name.partition(".")
             if base in OF_LOCKS and member not in members:
                 message = f"{name}: this target counts no {member!r}{nearest(member, members)}"
                 self.wrong(path, message, f"it counts {', '.join(members)}")
+
+    def loads(self, case: Case) -> bool:
+        """Whether each run of a case loads its data."""
+        attached = case.settings.get("attach") is not None
+        asked = bool(case.settings.get(EACH_RUN)) and not attached
+        return asked or self.targets[case.target].loads_in_run
 
     def order(self, file: StudyFile, factors: dict[str, Factor]) -> tuple[str, ...]:
         """The factors of a ladder, a sweep or a scaling study, in their order."""
@@ -583,6 +593,12 @@ def _own_counter(path: document.Path, name: str) -> bool:
 def _named(known: Mapping[str, Parameter]) -> str:
     """The names that there are; of a real server, which has hundreds, only where they are from."""
     return ", ".join(known) if len(known) <= MANY else f"the {len(known)} that it says it has"
+
+
+def _counters(section: MeasureSection) -> tuple[str, ...]:
+    """The groups of counters that are asked for, and those of a timeline."""
+    of_timeline = OF_TIMELINES if section.timeline else ()
+    return tuple(dict.fromkeys(n for n in (*section.counters, *of_timeline) if n in GROUPS))
 
 
 def _time_of(measure: MeasureSection, name: str) -> float:

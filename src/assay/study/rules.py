@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.core.document import Path
-from assay.core.metrics import COUNTED, GROUPS_OF, metric
+from assay.core.metrics import COUNTED, GROUPS_OF, METRICS, metric
 from assay.counters import GROUPS, group_of
 from assay.plan import CONTROLS, LEAST_ROUNDS, PlannedAxis
 from assay.reasons import Code, Reason
@@ -118,9 +118,13 @@ def uncalibrated(study: Study) -> Iterator[tuple[Path, Reason]]:
     for place, factor in enumerate(study.factors.values()):
         if factor.change.whole_runs:
             yield ("factor", place, "change"), Reason.of(Code.WHOLE_RUNS, factor=factor.name)
+    primary = METRICS.get(study.primary)
+    if primary is not None and primary.whole_run:  # a search too: its metric is one of these
+        yield ("measure", "primary"), Reason.of(Code.OF_WHOLE_RUN, metric=study.primary)
     whole = [name for name in study.counters if GROUPS[name].whole_machine]
     if whole:
-        yield ("measure", "counters"), Reason.of(Code.MACHINE_COUNTED, groups=", ".join(whole))
+        key = "timeline" if study.timeline else "counters"
+        yield ("measure", key), Reason.of(Code.MACHINE_COUNTED, groups=", ".join(whole))
     if study.window_s < LEAST_ROUNDS * study.slice_s and "window" not in study.auto:
         fields = {"window_s": study.window_s, "slices": LEAST_ROUNDS}
         yield ("measure", "window"), Reason.of(Code.SHORT_WINDOW, **fields)

@@ -17,6 +17,7 @@ from assay.changes import Evidence
 from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
 from assay.native.messages import CpuShare, Health, KindResult, ThreadResult, WindowInterval
+from assay.stats.rate_search import Promise
 from assay.targets.servers.framework.attachment import Attachable
 
 
@@ -96,6 +97,12 @@ class Launch:
     interval_s: float = 1.0
     around: Around = PLAIN
     slices: Slices | None = None
+    timeline: bool = False
+    """Whether the server is asked about itself at the end of each interval."""
+    promise: Promise | None = None
+    """What a run searches the highest rate of."""
+    storage: bool = False
+    """Whether what the server writes to storage is looked at in each interval."""
 
     def times(self, server_pid: int | None = None) -> dict[str, Any]:
         """The times of the window, as every request of `assayer` has them."""
@@ -119,7 +126,8 @@ class Measured:
     are operations that failed, a part of `operations`; `latency_of` says what one
     latency is of: "operations", or "batches of 1024" where one is too short to time;
     `overhead_ns_per_operation` is what measuring takes of an operation's time, None where that is
-    not the server's; `by_kind` has the operations and the histogram of each kind of request.
+    not the server's; `by_kind` has the operations and the histogram of each kind of request;
+    `series` are those of `assay.core.timeline`: growth, or state, in each of `intervals`.
     """
 
     complete: bool
@@ -136,6 +144,7 @@ class Measured:
     health: Health
     overhead_ns_per_operation: float | None = None
     by_kind: Mapping[str, KindResult] = field(default_factory=dict)
+    series: Mapping[str, list[float | None]] = field(default_factory=dict)
 
 
 OnInterval = Callable[[int, float], None]
@@ -195,6 +204,8 @@ class Target(Protocol):
     """Whether several of its servers may live side by side, and take turns."""
     through_page_cache: bool = False
     """Whether what its servers write waits in the kernel, which writes it out when it likes."""
+    searches_rate: bool = False
+    """Whether a run can search the highest rate at which a promise about latency is kept."""
     loads_in_run: bool = False
     """Whether each run loads its data set, and so has `load_seconds`."""
     is_named: bool = False

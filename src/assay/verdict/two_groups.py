@@ -6,9 +6,10 @@ Arms that fall into the same group in nearly every block need none: the pair tak
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from assay.core.metrics import metric
+from assay.core.metrics import WORK, metric
 from assay.plan import Plan
 from assay.reasons import Code, Field, Reason
 from assay.stats.fisher import fisher_two_sided
@@ -16,11 +17,33 @@ from assay.stats.run_groups import Groups, inside, run_groups, separator
 from assay.stats.signed_rank import SignedRank
 from assay.verdict.observations import Block, amounts, table
 
-SPEEDS = ("throughput", "operations_per_cpu_s", "cpu_per_operation", "load_seconds")
-"""Other names for how fast a run was; latencies are too. None of them says why."""
-
 TOGETHER = 0.9
 """Share of blocks with both arms in one group from which pairs take the groups out."""
+
+
+@dataclass(frozen=True)
+class ArmSpeeds:
+    """The runs of one arm: block -> the primary metric as measured, and their two groups; None
+    where they are of one."""
+
+    amounts: Mapping[int, float]
+    groups: Groups | None
+
+
+def arm_speeds(plan: Plan, blocks: Sequence[Block], case: str) -> dict[str, ArmSpeeds]:
+    """Every arm's runs in one case, by how fast they were."""
+    sign = metric(plan.primary).sign
+    found: dict[str, dict[int, float]] = {arm.name: {} for arm in plan.arms}
+    for index, block in enumerate(blocks):
+        for arm, value in amounts(block, case, plan.primary).items():
+            found[arm][index] = value
+    return {
+        arm: ArmSpeeds(
+            values,
+            run_groups({b: sign * math.log(v) for b, v in values.items()}, plan.constants),
+        )
+        for arm, values in found.items()
+    }
 
 
 def two_groups(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
@@ -29,13 +52,13 @@ def two_groups(plan: Plan, blocks: Sequence[Block]) -> list[Reason]:
 
 
 def _of_case(plan: Plan, blocks: Sequence[Block], case: str) -> list[Reason]:
-    speeds = _speeds(plan, blocks, case)
-    found = {arm: g for arm, of in speeds.items() if (g := run_groups(of, plan.constants))}
+    speeds = arm_speeds(plan, blocks, case)
+    found = {arm: own.groups for arm, own in speeds.items() if own.groups is not None}
     base = found.get(plan.baseline)
     warned = []
     for arm, groups in found.items():
         is_base = arm == plan.baseline
-        if len(found) > 1 if is_base else base is not None and _are_together(groups, base):
+        if len(found) > 1 if is_base else base is not None and are_together(groups, base):
             continue
         reason = Reason.of(
             Code.TWO_GROUPS,
@@ -53,17 +76,8 @@ def _of_case(plan: Plan, blocks: Sequence[Block], case: str) -> list[Reason]:
     return warned
 
 
-def _speeds(plan: Plan, blocks: Sequence[Block], case: str) -> dict[str, dict[int, float]]:
-    """Arm -> block -> log speed of its run."""
-    sign = metric(plan.primary).sign
-    speeds: dict[str, dict[int, float]] = {arm.name: {} for arm in plan.arms}
-    for index, block in enumerate(blocks):
-        for arm, value in amounts(block, case, plan.primary).items():
-            speeds[arm][index] = sign * math.log(value)
-    return speeds
-
-
-def _are_together(groups: Groups, base: Groups) -> bool:
+def are_together(groups: Groups, base: Groups) -> bool:
+    """Whether nearly every block has both runs in the same group, so that the pair takes it out."""
     both = groups.slow.keys() & base.slow.keys()
     return sum(groups.slow[b] == base.slow[b] for b in both) >= TOGETHER * len(both)
 
@@ -75,7 +89,8 @@ def _counter(
     for index, block in enumerate(blocks):
         seen = block.cells.get((case, arm))
         for name, value in ({**seen.metrics, **seen.machine} if seen else {}).items():
-            if name not in SPEEDS and not name.startswith("latency_"):
+            # What says how fast a run was does not say why.
+            if name not in WORK and not name.startswith("latency_"):
                 counters.setdefault(name, {})[index] = value
     found = separator(groups, counters, plan.constants)
     return None if found is None else (found.name, found.slow, found.fast)

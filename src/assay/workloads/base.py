@@ -8,6 +8,9 @@ from typing import Any
 
 from assay.core.parameters import Parameter
 
+Payload = Callable[[Mapping[str, Any], Mapping[str, int]], float | None]
+"""From parameters and operations by kind; one kind is called "all"."""
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -18,7 +21,8 @@ class Workload:
     has not is no business of that target. `only` names the targets of parameters
     that not every target of the workload has. With `checks_rows` every answer is checked
     against the rows, so the load has the seed of the data. `writes` says of a study's
-    parameters whether the load changes data.
+    parameters whether the load changes data; `payload` gives the bytes of the values that
+    so many operations by kind wrote, None where that is not known.
     """
 
     kind: str
@@ -28,6 +32,7 @@ class Workload:
     only: Mapping[str, frozenset[str]] = field(default_factory=dict)
     checks_rows: bool = False
     writes: Callable[[Mapping[str, Any]], bool] = lambda parameters: False
+    payload: Payload = lambda parameters, operations: None
 
     @staticmethod
     def always(parameters: Mapping[str, Any]) -> bool:

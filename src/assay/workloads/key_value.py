@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
@@ -15,6 +17,12 @@ _PARAMETERS = by_name(
     )
 )
 
+
+def _payload(parameters: Mapping[str, Any], operations: Mapping[str, int]) -> float:
+    """A value an operation."""
+    return float(parameters["value_bytes"] * sum(operations.values()))
+
+
 REDIS_GET = Workload(
     kind="redis-get", text="GET of a key; one operation is one command", parameters=_PARAMETERS
 )
@@ -23,6 +31,7 @@ REDIS_SET = replace(
     kind="redis-set",
     text="SET of a key; one operation is one command",
     writes=Workload.always,
+    payload=_payload,
 )
 MEMCACHED_GET = replace(REDIS_GET, kind="memcached-get", text="get of a key; one operation is one")
 MEMCACHED_SET = replace(REDIS_SET, kind="memcached-set", text="set of a key; one operation is one")

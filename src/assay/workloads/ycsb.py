@@ -5,12 +5,24 @@ Source: brianfrankcooper/YCSB (Apache-2.0), the CoreWorkload's definitions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from assay.core.parameters import Parameter, by_name
 from assay.workloads.base import Workload
+
+
+def _payload(parameters: Mapping[str, Any], operations: Mapping[str, int]) -> float:
+    """One field of each update, all fields of each insert."""
+    fields = {"update": 1, "rmw": 1, "insert": parameters["fields"]}
+    written = sum(fields.get(kind, 0) * count for kind, count in operations.items())
+    return float(written * parameters["field_bytes"])
+
 
 YCSB = Workload(
     kind="ycsb",
     writes=lambda parameters: parameters.get("mix", "c") != "c",
+    payload=_payload,
     text="Yahoo! Cloud Serving Benchmark, mixes A to F",
     parameters=by_name(
         (

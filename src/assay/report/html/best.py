@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from assay.core.terms import EFFORTS
 from assay.core.units import format_percent
 from assay.plan import Plan
-from assay.report.html.rows import LOGARITHMIC_ABOVE, domain
+from assay.report.html.rows import axis
 from assay.report.words.best import FEWEST, efforts_of, gains, meaning, standing
 from assay.report.words.wording import interval
 from assay.verdict.rows import BestRow, Row, Verdicts
@@ -110,7 +110,7 @@ def best_view(plan: Plan, verdicts: Verdicts) -> BestSection | None:
         rows=rows,
         ladder=plan.design == "ladder",
         unbounded=len(rows) - len(drawn),
-        groups=[_picture(drawn, letters)] if bounded else [],
+        groups=[_picture(plan, drawn, letters)] if bounded else [],
     )
 
 
@@ -133,7 +133,7 @@ def _row(plan: Plan, arm: str, effort: str | None, row: Row | None, best: BestRo
     )
 
 
-def _picture(drawn: Sequence[ArmGain], letters: Sequence[str]) -> GainPicture:
+def _picture(plan: Plan, drawn: Sequence[ArmGain], letters: Sequence[str]) -> GainPicture:
     """Points with their places: arms of one effort stand side by side, least gain first."""
     slots = ["", *letters]
     points: list[tuple[float, ArmGain]] = []
@@ -143,13 +143,13 @@ def _picture(drawn: Sequence[ArmGain], letters: Sequence[str]) -> GainPicture:
             x = place + SPREAD * ((k + 0.5) / len(mine) - 0.5)
             points.append((x, replace(row, x=x)))
     reach = [end for row in drawn for end in (row.low, row.high) if end is not None]
-    logarithmic = max(reach) > LOGARITHMIC_ABOVE
+    ends, logarithmic = axis(plan, [0.0, *reach, HEADROOM * max(reach)])
     return GainPicture(
         case="",
         heading="",
         slots=[EffortSlot(s or "none", EFFORTS[s].partition(":")[0] if s else "") for s in slots],
         points=[p for _, p in points],
         front=[p for _, p in sorted(points, key=lambda pair: pair[0]) if p.front],
-        domain=domain([0.0, *reach, HEADROOM * max(reach)], logarithmic),
+        domain=ends,
         logarithmic=logarithmic,
     )

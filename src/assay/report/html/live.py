@@ -94,7 +94,7 @@ def live_view(replay: Replay, narrowed: Narrowed) -> LiveView:
         left=_left(replay),
         size=verdicts.planned.sentence if verdicts.planned is not None else "",
         banners=banners(plan, verdicts, finished=True),
-        verdicts=verdict_section(plan, verdicts),
+        verdicts=verdict_section(plan, verdicts, replay.records),
         forest=forest(plan, verdicts),
         narrowing=narrowing(plan, narrowed.rows),
         every_run=run_section(plan, replay.records, blocks),

@@ -19,7 +19,15 @@ from markupsafe import Markup, escape
 from assay.record import Bundle
 from assay.report.html.view import charts, view
 
-SCRIPTS = ("charts-kit", "charts", "charts-designs", "charts-curves", "charts-draw")
+SCRIPTS = (
+    "charts-kit",
+    "charts",
+    "charts-designs",
+    "charts-curves",
+    "charts-speeds",
+    "charts-timelines",
+    "charts-draw",
+)
 """The page's own scripts, in the order in which they build on each other."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.core.units import format_percent
 from assay.plan import Plan
-from assay.report.html.rows import LOGARITHMIC_ABOVE, domain
+from assay.report.html.rows import axis, known_ends
 from assay.report.words.screen import (
     cells_text,
     effect_interval,
@@ -93,8 +93,7 @@ def screen_view(plan: Plan, verdicts: Verdicts) -> ScreenSection | None:
     if screen is None:
         return None
     effects = [_effect(e) for e in screen.effects]
-    reach = [0.0, *(end for e in effects for end in (e.low, e.high))]
-    logarithmic = max(reach) > LOGARITHMIC_ABOVE
+    ends, logarithmic = axis(plan, known_ends(effects))
     combinations = _gains(screen, headline(plan, verdicts))
     return ScreenSection(
         sentence=screen.sentence,
@@ -107,7 +106,7 @@ def screen_view(plan: Plan, verdicts: Verdicts) -> ScreenSection | None:
         handed_on=[row for row in combinations if row.place],
         left=[row for row in combinations if not row.place],
         groups=[ScreenPicture("", "", effects)] if effects else [],
-        domain=domain(reach, logarithmic),
+        domain=ends,
         logarithmic=logarithmic,
         words=sorted({e.word for e in effects}),
     )

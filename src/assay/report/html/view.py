@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
 
 from assay.core.errors import BundleError
 from assay.core.metrics import metric
@@ -23,6 +22,7 @@ from assay.record import (
     Bundle,
     RunRecord,
     checked_verdicts,
+    counted_blocks,
     counting,
     replayed,
     statuses,
@@ -60,10 +60,15 @@ from assay.report.html.samples import (
 )
 from assay.report.html.scaling import ScalingSection, scaling_view
 from assay.report.html.screen import ScreenSection, screen_view
+from assay.report.html.speeds import SpeedSection, speeds_view
+from assay.report.html.timelines import MeanwhileSection, TimelineSection, timeline_views
 from assay.report.words import particulars
 from assay.report.words.answer import answer
 from assay.report.words.built import build_text, difference_text, layout_text, made_text
+from assay.report.words.limits import KindLimit, kind_limits
 from assay.report.words.particulars import CheckSection, Pairs
+from assay.report.words.plain import plainly
+from assay.report.words.speeds import other_warnings
 from assay.verdict.rows import Verdicts
 
 
@@ -179,6 +184,8 @@ class ReportView:
 
     study: str
     question: str
+    plain: str
+    """The answer in one sentence without a term of the field."""
     answer: list[str]
     """Sentences, most important first."""
     scope: str
@@ -190,10 +197,15 @@ class ReportView:
     verdicts: VerdictSection
     causes: CauseSection
     slow: SlowSection
+    speeds: SpeedSection | None
     best: BestSection | None
     forest: Forest
     kinds: KindSection | None
+    limits: list[KindLimit]
+    """TPC-C's, by arm and kind of transaction; empty of other workloads."""
     runs: RunSection
+    timelines: TimelineSection | None
+    meanwhile: MeanwhileSection | None
     latency: LatencySection
     cpus: CpuSection
     metrics: MetricSection
@@ -210,22 +222,28 @@ def view(bundle: Bundle) -> ReportView:
     plan, host, runs = bundle.plan, bundle.host, bundle.runs()
     verdicts, finished = _verdicts(bundle)
     counted = counting(runs, verdicts.blocks)
+    over_time, meanwhile = timeline_views(plan, counted)
     return ReportView(
         study=plan.study,
         question=plan.question,
+        plain=plainly(plan, verdicts),
         answer=answer(plan, verdicts),
         scope=particulars.scope(plan, host, len(runs)),
         banners=banners(plan, verdicts, finished),
         screen=screen_view(plan, verdicts),
         curves=curves_view(plan, verdicts),
         scaling=scaling_view(plan, verdicts),
-        verdicts=verdict_section(plan, verdicts),
+        verdicts=verdict_section(plan, verdicts, counted),
         causes=causes_view(plan, explanations(plan, runs, verdicts)),
         slow=SlowSection(slow_rows(plan, verdicts), len(plan.cases) > 1),
+        speeds=speeds_view(plan, counted_blocks(runs, verdicts.blocks, plan.constants), verdicts),
         best=best_view(plan, verdicts),
         forest=forest(plan, verdicts),
         kinds=kinds_view(plan, verdicts),
+        limits=kind_limits(plan, counted),
         runs=run_section(plan, runs, verdicts.blocks),
+        timelines=over_time,
+        meanwhile=meanwhile,
         latency=_latency_section(plan, counted),
         cpus=_cpu_section(plan, counted),
         metrics=_metric_section(plan, verdicts, counted),
@@ -246,7 +264,10 @@ def view(bundle: Bundle) -> ReportView:
 LOGARITHMIC_ABOVE = 8.0
 """A span of latencies beyond this factor hides the small ones on a linear axis."""
 
-CHARTS = ("screen", "curves", "scaling", "best", "forest", "kinds", "runs", "latency", "cpus")
+CHARTS = (
+    *("screen", "curves", "scaling", "best", "forest", "speeds", "kinds", "runs"),
+    *("timelines", "meanwhile", "latency", "cpus"),
+)
 """The parts of a view that charts are drawn from."""
 
 
@@ -290,22 +311,23 @@ def banners(plan: Plan, verdicts: Verdicts, finished: bool) -> list[Banner]:
         found.append(("build", f"Build of {build_text(build)}", made_text(build) + differs))
     for layout in dict.fromkeys(build.layout for build in plan.variations):
         found.append(("build", "What a verdict on builds is of", layout_text(layout)))
-    coded = zip_longest(verdicts.warnings, verdicts.warning_reasons[: len(verdicts.warnings)])
     found += [
         ("warning", "Warning", text)
-        for text, reason in coded
+        for text, reason in other_warnings(verdicts)
         if reason is None or reason.code != Code.STAND_IN
     ]
     return [Banner(kind, title, text) for kind, title, text in found]
 
 
-def verdict_section(plan: Plan, verdicts: Verdicts) -> VerdictSection:
+def verdict_section(plan: Plan, verdicts: Verdicts, counted: Sequence[RunRecord]) -> VerdictSection:
     """The tables of verdicts, or why there are none."""
     primary = metric(verdicts.primary)
     groups = verdict_groups(plan, verdicts)
     reading = f"Effects are on {verdicts.primary} ({primary.text})"
     if primary.better == "lower":
         reading += ", counted so that up is better: +25 % is the old value divided by 1.25"
+    if searched := particulars.search_text(counted):
+        reading += f"; {searched}"
     return VerdictSection(
         groups=groups,
         fresh=plan.screen is not None,

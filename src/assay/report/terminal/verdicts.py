@@ -19,12 +19,13 @@ from assay.report.terminal.best import best_lines
 from assay.report.terminal.curves import curve_lines
 from assay.report.terminal.scaling import scaling_lines
 from assay.report.terminal.screen import screen_lines
+from assay.report.terminal.speeds import speed_lines
 from assay.report.words.best import NAMES_SHOWN, few, standing
 from assay.report.words.built import build_lines
 from assay.report.words.explained import cause, holds
 from assay.report.words.kinds import kinds_of, kinds_text
 from assay.report.words.line import Line
-from assay.report.words.particulars import extension_text, measuring_text
+from assay.report.words.particulars import extension_text, measuring_text, search_text
 from assay.report.words.sections import (
     RowSection,
     flips,
@@ -36,6 +37,7 @@ from assay.report.words.sections import (
     sections,
     slow_runs,
 )
+from assay.report.words.speeds import other_warnings
 from assay.report.words.unprofiled import unprofiled_lines
 from assay.report.words.wording import (
     STYLES,
@@ -74,6 +76,7 @@ def verdict_lines(
     lines += screen_lines(plan, verdicts)
     lines += curve_lines(verdicts) if plan.axis else _confirmed(plan, verdicts, explained)
     lines += scaling_lines(plan, verdicts)
+    lines += speed_lines(verdicts)
     lines += _kinds(plan, verdicts)
     lines += _slow(verdicts, plan)
     lines += [] if told or plan.axis else _leads(plan, verdicts)
@@ -83,9 +86,8 @@ def verdict_lines(
 
 
 def measuring_lines(runs: Sequence[RunRecord]) -> list[Line]:
-    """What measuring took of the operations' time, where that is known."""
-    text = measuring_text(runs)
-    return [Line(text, "dim")] if text else []
+    """What measuring took of the operations' time, and how well a search knows its rate."""
+    return [Line(text, "dim") for text in (measuring_text(runs), search_text(runs)) if text]
 
 
 def uncounted_lines(plan: Plan) -> list[Line]:
@@ -284,7 +286,7 @@ def _footer(verdicts: Verdicts) -> list[Line]:
         lines.append(Line(f"left out: {absent.factor}={absent.level}: {absent.why}", "yellow"))
     if verdicts.stopped:
         lines.append(Line(f"stopped: {verdicts.stopped}", "yellow"))
-    lines += [Line(f"warning: {w}", "yellow") for w in verdicts.warnings]
+    lines += [Line(f"warning: {text}", "yellow") for text, _ in other_warnings(verdicts)]
     return lines
 
 

@@ -17,6 +17,7 @@ from assay.report.words.best import standing
 from assay.report.words.curves import curve_sentences
 from assay.report.words.scaling import compared, not_compared, wins
 from assay.report.words.sections import flips, headline, left_race, primary, slow_runs
+from assay.report.words.speeds import speeds_sentence
 from assay.report.words.wording import (
     as_measured,
     codes,
@@ -50,6 +51,7 @@ def answer(plan: Plan, verdicts: Verdicts) -> list[str]:
     said += [f"{text}." for text in flips(rows)]
     said += _interactions(rows, plan.margin)
     said += _by_case(plan, verdicts, arms)
+    said.append(speeds_sentence(verdicts))
     said += [_slow(slow_runs(verdicts), word) for word in ("hurts", "helps")]
     said += [_typical_only(r) for r in arms]
     said += [_not_robust(r) for r in arms]

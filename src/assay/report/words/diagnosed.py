@@ -20,8 +20,9 @@ def subject_line(found: Diagnosis) -> str:
     subject = found.subject
     kind = f", {subject.kind}" if subject.kind and subject.kind != subject.name else ""
     return (
-        f"{subject.name} ({subject.pid}{kind}): {found.seconds:.0f} s, {found.samples:,} samples "
-        f"of CPU time; looking took {100 * found.cost:.2f} % of the machine's"
+        f"{subject.name} ({subject.pid}{kind}): {found.seconds:.0f} s, {found.samples:,} "
+        f"sample{'s' * (found.samples != 1)} of CPU time; "
+        f"looking took {100 * found.cost:.2f} % of the machine's"
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from assay.core.units import format_percent
 from assay.explain import Bound, Explanation, Identity, Limit
 from assay.report.words.kinds import kinds_of, kinds_text
+from assay.report.words.speeds import NamedSpeeds, meaning, parted, share
 from assay.report.words.wording import as_measured, estimate, interval, listed
 from assay.verdict.predictions import FLOOR
 from assay.verdict.rows import Bounded, Row
@@ -31,6 +32,9 @@ def cause(found: Explanation) -> str:
         said.append(f"not all by cheaper work: {_terms(found.identity, elsewhere=True)}")
     if found.bound is not None and found.bound.finding == "exceeds":
         said.append(f"more than {found.bound.mechanism} can give ({_most(found.bound)})")
+    if found.speeds:
+        arms = listed(str(reason.fields["arm"]) for reason in found.speeds)
+        said.append(f"two speeds of {arms}")
     return "; ".join(said)
 
 
@@ -115,11 +119,16 @@ def parts(one: Explanation) -> list[tuple[str, str, str]]:
         if one.identity.elsewhere:
             text = f"{listed(one.identity.elsewhere)} moved: that part is no cheaper work"
             found.append(("", text, "yellow"))
+    found += [("speeds", _speeds(NamedSpeeds.of(reason)), "yellow") for reason in one.speeds]
     found += [
         ("by kind", f"{group.metric}, up is better: {kinds_text(group)}", "")
         for group in kinds_of(one.verdict)
     ]
     return found
+
+
+def _speeds(found: NamedSpeeds) -> str:
+    return f"{found.arm}: {share(found)}; {parted(found)}; {meaning(found)}"
 
 
 def _prediction(row: Row) -> str:

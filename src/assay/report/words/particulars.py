@@ -6,11 +6,12 @@ every one may be missing; only scalar facts are shown, and what the host cannot 
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from assay.core.metrics import metric
+from assay.core.metrics import MAX_RATE, metric
 from assay.core.units import format_duration, format_quantity, percent
 from assay.plan import Plan
 from assay.plan.plan import PlannedCase
@@ -246,6 +247,9 @@ def check(plan: Plan, folder: str, runs: Sequence[RunRecord]) -> CheckSection:
     )
 
 
+SEARCH_ERROR, SEARCH_TRIES = f"{MAX_RATE}.error", f"{MAX_RATE}.tries"
+
+
 def measuring_text(runs: Sequence[RunRecord]) -> str:
     """What measuring took of an operation's time, in the run where that was the largest share;
     nothing where no run knows."""
@@ -262,3 +266,15 @@ def measuring_text(runs: Sequence[RunRecord]) -> str:
 def operations_text(runs: Sequence[RunRecord]) -> str:
     """How many operations the runs that count are made of."""
     return format_quantity(float(sum(r.operations for r in runs)), "")
+
+
+def search_text(runs: Sequence[RunRecord]) -> str:
+    """How well each run's search knows its highest rate; nothing where none searched."""
+    errors = [r.counters[SEARCH_ERROR] for r in runs if SEARCH_ERROR in r.counters]
+    if not errors:
+        return ""
+    tries = statistics.median(r.counters[SEARCH_TRIES] for r in runs if SEARCH_TRIES in r.counters)
+    return (
+        f"each {MAX_RATE} is known to ±{percent(statistics.median(errors))} by its own search "
+        f"(median of {len(errors)} runs, ±{percent(max(errors))} at most; {tries:.0f} rates tried)"
+    )

@@ -25,6 +25,7 @@ from assay.core.histograms import value_at
 from assay.core.parameters import Parameter
 from assay.linux.placement import Placement, placement
 from assay.targets.base import Launch, Measured, OnBegin, OnInterval, Target, ignore
+from assay.targets.tpcc_run import of_tpcc
 
 QUANTILES = {
     "latency_p50": 50.0,
@@ -153,8 +154,7 @@ class EmbeddedServer:
         if not self._result.state.checksum_ok:
             faults = "; ".join(self._result.state.faults[:3]) or "the state check failed"
             raise RunError(f"the data were wrong after the run: {faults}")
-        buffer_bytes = self._parameters.get("buffer_bytes", 0)
-        return _measured(self._result, health, intervals, manifest, buffer_bytes)
+        return _measured(self._result, health, intervals, manifest, self._parameters)
 
     def evidence(self) -> Evidence:
         assert self._ready is not None, "evidence is shown after the run was measured"
@@ -213,15 +213,15 @@ def _measured(
     health: native.Health,
     intervals: list[native.WindowInterval],
     manifest: Mapping[str, Any],
-    buffer_bytes: int,
+    parameters: Mapping[str, Any],
 ) -> Measured:
     return Measured(
         complete=result.complete,
         window_s=result.window_s,
         operations=result.operations,
         errors=result.errors,
-        metrics=_metrics(result, manifest),
-        counters=_counters(result, manifest, buffer_bytes),
+        metrics=_metrics(result, manifest) | of_tpcc(result, parameters),
+        counters=_counters(result, manifest, parameters.get("buffer_bytes", 0)),
         histogram=result.histogram,
         latency_of=result.latency_of,
         overhead_ns_per_operation=result.overhead_ns_per_operation,

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from assay.core.errors import MissingError
 from assay.core.parameters import Parameter, by_name
+from assay.core.timeline import SERIES
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
@@ -119,6 +120,10 @@ latch of the redo log is not instrumented."""
 _OPTION = re.compile(r"^  (?:-\w, )?--([A-Za-z0-9-]+)(\S*)[ \n](.*?)(?=^  -|\Z)", re.M | re.S)
 _VALUE = re.compile(r"^([A-Za-z0-9-]+) +(.*)$", re.M)
 _ONE_OF = re.compile(r"One of: ([^.(]+)")
+_MOMENT = "SHOW GLOBAL STATUS WHERE Variable_name IN ({})".format(
+    ", ".join(f"'{name}'" for name in SERIES if name.startswith("Innodb_"))
+)
+"""What a timeline keeps."""
 _NO_COUNTERS = tuple(
     [
         "Acl_",
@@ -292,6 +297,10 @@ class MariaDb(Adapter):
             found[f"waits.{name}"] = float(count or 0)
             found[f"wait_ps.{name}"] = float(time or 0)
         return found
+
+    def moment(self, ask: Ask) -> dict[str, float]:
+        rows = ask(_MOMENT)[0]
+        return {str(name): float(value) for name, value in rows if value and _is_number(value)}
 
     def waits(self, counted: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """Of each lock its acquisitions, and the time to get it, which is short where nobody had

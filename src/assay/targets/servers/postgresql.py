@@ -29,6 +29,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.core.parameters import Kind, Parameter, by_name
+from assay.core.timeline import SERIES
 from assay.host.pool_shortage import pool_shortage
 from assay.host.traits import ServerTraits
 from assay.targets.servers.framework.adapter import Adapter, Ask, Place, Program
@@ -118,6 +119,8 @@ _VIEWS = (
     "(SELECT * FROM pg_stat_database WHERE datname = current_database())",
     "pg_stat_bgwriter",
 )
+_CHECKPOINTER = "pg_stat_checkpointer"
+_HAS_CHECKPOINTER = f"SELECT to_regclass('{_CHECKPOINTER}') IS NOT NULL"
 _WRITTEN = ("buffers_checkpoint", "buffers_clean", "buffers_backend")
 
 
@@ -250,6 +253,14 @@ class PostgreSql(Adapter):
             "pages.read": found["blks_read"],
             "pages.written": sum(found.get(name, 0.0) for name in _WRITTEN),
         }
+
+    def moment(self, ask: Ask) -> dict[str, float]:
+        """Of the views of WAL, database and background writer, since 17 of checkpoints too."""
+        *views, newer = ask(*(_COUNTERS.format(view=view) for view in _VIEWS), _HAS_CHECKPOINTER)
+        if newer[0][0] == "t":
+            views += ask(_COUNTERS.format(view=_CHECKPOINTER))
+        rows = [row for view in views for row in view]
+        return {n: float(v) for n, v in rows if n and n in SERIES and v is not None}
 
     def watch(self, place: Place, settings: Mapping[str, Any]) -> Sampler | None:
         """Ours, unless the server's own extension looks."""

@@ -23,6 +23,7 @@ from assay.core.cache import cache
 from assay.core.digest import file_digest
 from assay.core.errors import AssayError, RunError
 from assay.core.parameters import Parameter, by_name
+from assay.core.timeline import SERIES
 from assay.core.units import parse_size
 from assay.host.traits import ServerTraits
 from assay.linux.own_user import give, own_user
@@ -156,6 +157,15 @@ class Redis(Adapter):
                 name, _, value = line.partition(":")
                 found |= _numbers(name, value)
         return found
+
+    def moment(self, ask: Ask) -> dict[str, float]:
+        """Numbers of INFO, states among them."""
+        lines = [
+            line.partition(":")
+            for rows in ask("INFO stats", "INFO persistence")
+            for line in (rows[0][0] or "").splitlines()
+        ]
+        return {name: float(value) for name, _, value in lines if name in SERIES}
 
     def is_fatal(self, log: str) -> str:
         """A wrong setting, told in the lines after a headline; or a port that is taken."""

@@ -226,6 +226,11 @@ class Adapter(Protocol):
         whom one that was not there before the window was 0."""
         ...
 
+    def moment(self, ask: Ask) -> dict[str, float]:
+        """Counters and states of `assay.core.timeline`, now; asked once an interval, so it is to be
+        cheap. Empty where it has none."""
+        return {}
+
     def program(self, binary: Path) -> str:
         """What it is called when it does not start."""
         return binary.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ def key(*parts: Any) -> str:
     return digest(canonical(list(parts)))[:32]
 
 
-def load_data(verb: str, request: Mapping[str, Any], log: Path) -> None:
+def load_data(verb: str, request: Mapping[str, Any], log: Path) -> native.DataState:
     """Have `assayer` load data and look at them; RunError if they are not as they should be."""
     with log.open("ab") as file:
         session = native.Session(verb, request, log=file, result_type=native.DataState)
@@ -36,6 +37,17 @@ def load_data(verb: str, request: Mapping[str, Any], log: Path) -> None:
     if not isinstance(state, native.DataState) or state.faults:
         faults = getattr(state, "faults", None) or ["no result"]
         raise RunError(f"data were not loaded as they should: {'; '.join(faults)}")
+    return state
+
+
+def bytes_on_disk(folder: Path) -> int:
+    """What the files below a folder take of the disk; a file that goes meanwhile takes nothing."""
+    total = 0
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):
+                total += 512 * (Path(place) / name).lstat().st_blocks
+    return total
 
 
 def copy(source: Path, destination: Path) -> None:

@@ -17,6 +17,7 @@ from assay.targets.base import Launch, Measured
 from assay.targets.native.embedded import latencies
 from assay.targets.servers.framework.adapter import Adapter, Place
 from assay.targets.servers.framework.scripts import script_request
+from assay.targets.tpcc_run import of_tpcc
 from assay.workloads import SCRIPT, WORKLOADS
 
 CLIENT = by_name(
@@ -36,6 +37,21 @@ CLIENT = by_name(
 )
 """Settings of every server, beside its own."""
 CLIENT_NAMES = frozenset(CLIENT)
+
+EACH_RUN = "load_each_run"
+LOADING = by_name(
+    (
+        Parameter(
+            EACH_RUN,
+            "flag",
+            "the data set is loaded anew in each run, before its warm-up, and timed: load_seconds, "
+            "load_rows_per_s, bytes_per_row",
+            None,
+        ),
+    )
+)
+"""Settings of servers whose data are made once otherwise, and copied for each run."""
+LOADING_NAMES = frozenset(LOADING)
 
 SEED = 1
 """Prepared data are the same in every run of every study."""
@@ -94,15 +110,18 @@ def measured(
     counted: Mapping[str, float],
     times: Mapping[str, float],
     waits: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Measured:
-    """What a run measured; `counted` are the server's own counters over the window, and `waits`
-    totals by family of metrics and member."""
+    """What a run measured; `counted` are the server's own counters over the window, `waits` totals
+    by family of metrics and member, and `options` the workload's parameters."""
     return Measured(
         complete=result.complete,
         window_s=result.window_s,
         operations=result.operations,
         errors=result.errors,
-        metrics=_metrics(result) | _per_operation(waits, result.operations) | load_time(times),
+        metrics=_metrics(result, options)
+        | _per_operation(waits, result.operations)
+        | load_time(times),
         counters={**counted, **result.counters, **usage_counters(result.server), **times},
         histogram=result.histogram,
         latency_of=result.latency_of,
@@ -139,8 +158,16 @@ def usage_metrics(server: native.ServerUsage | None, operations: int) -> dict[st
 
 
 def load_time(times: Mapping[str, float]) -> dict[str, float]:
-    """How long the data set took, where the run loaded it."""
-    return {"load_seconds": times["load_s"]} if "load_s" in times else {}
+    """How long the data set took, where the run loaded it, and what became of it."""
+    if "load_s" not in times:
+        return {}
+    seconds, rows = times["load_s"], times.get("load_rows", 0.0)
+    found = {"load_seconds": seconds}
+    if rows:
+        found["load_rows_per_s"] = rows / seconds
+        if times.get("disk_bytes"):
+            found["bytes_per_row"] = times["disk_bytes"] / rows
+    return found
 
 
 def usage_counters(server: native.ServerUsage | None) -> dict[str, float]:
@@ -151,7 +178,7 @@ def usage_counters(server: native.ServerUsage | None) -> dict[str, float]:
     return {f"server.{name}": getattr(server, name) for name in names}
 
 
-def _metrics(result: native.RunResult) -> dict[str, float]:
+def _metrics(result: native.RunResult, options: Mapping[str, Any]) -> dict[str, float]:
     """Every metric of a run; one that has no value (no operation) is left out."""
     operations = result.operations
     found = {"throughput": operations / result.window_s} if result.window_s else {}
@@ -160,7 +187,7 @@ def _metrics(result: native.RunResult) -> dict[str, float]:
         return found
     retries = [n for name, n in result.counters.items() if name.startswith("retries.")]
     found["aborts_per_operation"] = sum(retries) / operations
-    return found | latencies(result.histogram) | _geomean(result)
+    return found | latencies(result.histogram) | _geomean(result) | of_tpcc(result, options)
 
 
 def unanswered(result: native.RunResult) -> list[str]:

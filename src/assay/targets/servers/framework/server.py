@@ -32,9 +32,11 @@ from assay.targets.client_health import health_of
 from assay.targets.native.embedded import environment, process_evidence
 from assay.targets.private_folder import own_folder
 from assay.targets.servers.framework.adapter import Adapter, Place, Watch
+from assay.targets.servers.framework.beside import BesideWindow
 from assay.targets.servers.framework.data import copy, is_full
 from assay.targets.servers.framework.load import CLIENT_NAMES, load_request, measured, unanswered
 from assay.targets.servers.framework.process import Process, free_port, run_as
+from assay.targets.servers.framework.rate_run import searched
 from assay.targets.servers.framework.secret import draw
 
 TRIES = 3
@@ -259,7 +261,8 @@ class Started:
         self._left.close()
         if not self._is_over:
             self._is_over = True
-            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in self.times.items())
+            times = ((k, v) for k, v in self.times.items() if k.endswith("_s"))
+            spent = ", ".join(f"{k.removesuffix('_s')} {v:.3f} s" for k, v in times)
             self.note(f"{spent}, stop {time.monotonic() - begun:.3f} s")
 
 
@@ -324,9 +327,24 @@ class ServerRun:
 
     def measure(self, on_interval: OnInterval, on_begin: OnBegin = ignore) -> Measured:
         self.read_back()
+        promise = self._launch.promise
+        if promise is None:
+            found = self._window(self._launch, on_interval, on_begin)
+        else:
+            on_begin()
+            found = searched(
+                self._launch, promise, lambda one: self._window(one, on_interval, ignore)
+            )
+        self._measured = found
+        pid = self._started.process.pid
+        self._pages = {} if pid is None else smaps.memory(pid)
+        return found
+
+    def _window(self, launch: Launch, on_interval: OnInterval, on_begin: OnBegin) -> Measured:
+        """One load of the server, for one window."""
         started = self._started
         request = load_request(
-            self._launch,
+            launch,
             started.adapter,
             started.place,
             started.process.pid,
@@ -337,13 +355,9 @@ class ServerRun:
             before = self._launch.around.client
             session = native.Session("load", request, log=log, before=before)
             try:
-                found = self._collect(session, on_interval, on_begin)
+                return self._collect(session, on_interval, on_begin)
             finally:
                 session.stop()
-        self._measured = found
-        pid = started.process.pid
-        self._pages = {} if pid is None else smaps.memory(pid)
-        return found
 
     def _collect(
         self, session: native.Session, on_interval: OnInterval, on_begin: OnBegin
@@ -351,6 +365,9 @@ class ServerRun:
         started, before, done = self._started, {}, 0
         around, raised = self._launch.around, {}
         watch: Watch | None = None
+        beside = BesideWindow(
+            self._launch, started.process.pid, lambda: started.adapter.moment(started.ask)
+        )
         intervals: list[native.WindowInterval] = []
         health = result = None
         try:
@@ -360,6 +377,7 @@ class ServerRun:
                         on_begin()
                         before = started.adapter.counters(started.ask)
                         watch = started.adapter.watch(started.place, started.settings)
+                        beside.begin()
                         self._look_around(session.process.pid)
                         raised = packets() if around.counts_packets else {}
                     case native.WindowInterval():
@@ -367,6 +385,7 @@ class ServerRun:
                         intervals.append(message)
                         done += message.operations
                         on_interval(done, (message.start_ms + message.length_ms) / 1000)
+                        beside.interval()
                     case native.Health():
                         health = message
                     case native.RunResult():
@@ -375,6 +394,7 @@ class ServerRun:
             raise self._failed(error.message) from error
         finally:
             seen = watch.stop() if watch else {}
+            beside.stop()
         if result is None or health is None or result.load is None:
             raise self._failed("the load ended without a result")
         if result.load.ended_by is not None or started.process.ended():
@@ -392,7 +412,9 @@ class ServerRun:
         if raised:
             counted |= {name: value - raised[name] for name, value in last.items()}
         health = health_of(health, result.cpus, around.server_cpus, around.counts_packets)
-        return measured(result, health, intervals, counted, started.times, waits)
+        options = self._launch.parameters
+        found = measured(result, health, intervals, counted, started.times, waits, options)
+        return beside.added_to(found, result)
 
     def _look_around(self, client: int) -> None:
         """Where server and client run, once all that the load connects to is there."""

@@ -21,16 +21,20 @@ from assay.targets.base import Launch, Target
 from assay.targets.servers.framework.adapter import Adapter, Place, Program
 from assay.targets.servers.framework.attached_run import Attached, require_attachable
 from assay.targets.servers.framework.attachment import ATTACH, ATTACH_NAMES, Attachment
-from assay.targets.servers.framework.data import copy, key, load_data
+from assay.targets.servers.framework.data import bytes_on_disk, copy, key, load_data
 from assay.targets.servers.framework.load import (
     CHECKOUT,
     CLIENT,
     CLIENT_NAMES,
+    EACH_RUN,
     HTTP,
+    LOADING,
+    LOADING_NAMES,
     SEED,
     load_request,
 )
 from assay.targets.servers.framework.process import setpriv
+from assay.targets.servers.framework.rate_run import EXPECTED_TRIES, SETTLE
 from assay.targets.servers.framework.server import ServerRun, Started
 from assay.workloads.script import PREPARE
 
@@ -38,12 +42,15 @@ DATA = "2"
 """Data of an earlier arrangement, such as of who may come to them, are made again."""
 START_S = 2.0
 """A guess of what a run costs beside its window: copying the data, starting, stopping."""
+LOAD_S = 5.0
+"""A guess of making and filling an empty server, where each run does."""
 
 
 class ServerTarget(Target):
     """A kind of real server, of which an adapter says what is particular."""
 
     takes_turns = True
+    searches_rate = True
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
@@ -66,9 +73,9 @@ class ServerTarget(Target):
 
     @property
     def listed_settings(self) -> Mapping[str, Parameter]:
-        """The client's, those of attaching, and Assay's own."""
+        """The client's, those of attaching and of loading, and Assay's own."""
         attached = ATTACH if self.attachable is not None else {}
-        return {**CLIENT, **attached, **by_name(self.adapter.compound)}
+        return {**CLIENT, **LOADING, **attached, **by_name(self.adapter.compound)}
 
     @property
     def own_settings(self) -> int | None:
@@ -129,13 +136,13 @@ class ServerTarget(Target):
         binary, own = self._binary(launch), self._own(launch)
         if launch.settings.get("attach") is not None:
             return self._attached(launch, own, log)
-        data = self._prepared(launch, binary, own, log) if self.adapter.keeps_data else None
+        asked = bool(launch.settings.get(EACH_RUN)) and self.adapter.protocol != HTTP
+        loads = self.loads_in_run or asked
+        data = None if loads else self._prepared(launch, binary, own, log)
         started = Started(self.adapter, binary, own, data, log, launch.env, launch.around)
         try:
-            if self.loads_in_run:
-                begun = time.monotonic()
-                self._load(replace(launch, seed=SEED), started, log)
-                started.times["load_s"] = time.monotonic() - begun
+            if loads:
+                self._load_timed(replace(launch, seed=SEED), started, log)
         except BaseException:
             started.stop()
             raise
@@ -152,7 +159,11 @@ class ServerTarget(Target):
         return ServerRun(started, launch, log)
 
     def seconds(self, launch: Launch) -> float:
-        return launch.warmup_s + launch.window_s + START_S
+        if launch.promise is not None:
+            tries = EXPECTED_TRIES * (1 + SETTLE) * launch.window_s
+            return launch.warmup_s + tries + START_S
+        loading = LOAD_S if launch.settings.get(EACH_RUN) else 0.0
+        return launch.warmup_s + launch.window_s + START_S + loading
 
     def huge_bytes(self, launch: Launch, page_bytes: int) -> int:
         need = self.adapter.huge_bytes(self._own(launch), page_bytes)
@@ -186,8 +197,9 @@ class ServerTarget(Target):
 
     def _own(self, launch: Launch) -> dict[str, Any]:
         """The server's settings that are given."""
+        ours = CLIENT_NAMES | LOADING_NAMES | ATTACH_NAMES
         given = launch.settings.items()
-        return {n: v for n, v in given if n not in CLIENT_NAMES | ATTACH_NAMES and v is not None}
+        return {n: v for n, v in given if n not in ours and v is not None}
 
     def _prepared(self, launch: Launch, binary: Path, own: Mapping[str, Any], log: Path) -> Path:
         shaping = {n: v for n, v in own.items() if n in self.adapter.shaping}
@@ -222,10 +234,25 @@ class ServerTarget(Target):
         finally:
             started.stop()
 
-    def _load(self, launch: Launch, started: Started, log: Path) -> None:
+    def _load_timed(self, launch: Launch, started: Started, log: Path) -> None:
+        """The data of one run, with how long they took and how large they became."""
+        adapter, times = self.adapter, started.times
+        welcome = adapter.welcome(started.place) if adapter.keeps_data else []
+        if welcome:
+            started.ask(*welcome)
+        begun = time.monotonic()
+        rows = self._load(launch, started, log)
+        times["load_s"] = time.monotonic() - begun
+        times["load_rows"] = float(rows)
+        if adapter.keeps_data:
+            if adapter.settle:
+                started.ask(*adapter.settle)
+            times["disk_bytes"] = float(bytes_on_disk(started.folder / "data"))
+
+    def _load(self, launch: Launch, started: Started, log: Path) -> int:
+        """How many rows were loaded."""
         asked = load_request(launch, self.adapter, started.place, target=started.target)
-        request = {**asked, "action": "prepare"}
-        load_data("load", request, log)
+        return load_data("load", {**asked, "action": "prepare"}, log).rows
 
 
 def _contents(name: str, value: Any) -> Any:
