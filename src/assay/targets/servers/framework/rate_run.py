@@ -7,6 +7,7 @@ have been served at, with `max_rate` and the search's own ends beside it.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -111,24 +112,34 @@ def _result(launch: Launch, ends: RateFound, tries: list[_Try], closed: Measured
         best.found,
         metrics={**best.found.metrics, MAX_RATE: ends.rate},
         counters={**best.found.counters, **counted},
-        health=_health(best.found.health, [one.found.health for one in tries]),
+        health=_health(best.found.health, ends, tries),
     )
 
 
-def _health(best: Health, every: list[Health]) -> Health:
-    """Of the try that counts, with the worst that any try met: a client that was the limit in a try
-    that broke the promise may have broken it.
+def _health(best: Health, ends: RateFound, tries: list[_Try]) -> Health:
+    """Of the try that counts, with what the tries at the search's two ends met: they decide, and a
+    client that was the limit where the promise broke may have broken it.
 
+    Of each end the median of its tries, as one of them may meet anything; of the two the worse.
     That less was sent than asked voids nothing: it is what breaks a promise.
     """
-    client = max(every, key=lambda h: (h.busiest_thread or 0.0) * h.server_idle)
+    at_ends = [[t.found.health for t in tries if t.rate == rate] for rate in (ends.low, ends.high)]
+    sides = [side for side in at_ends if side]
+
+    def worst(value: Callable[[Health], float]) -> float:
+        return max(statistics.median(value(health) for health in side) for side in sides)
+
+    limited = max(
+        (health for side in sides for health in side[:1]),
+        key=lambda health: (health.busiest_thread or 0.0) * health.server_idle,
+    )
     return best.model_copy(
         update={
-            "busiest_thread": client.busiest_thread,
-            "server_idle": client.server_idle,
-            "late_sends": max((h.late_sends or 0.0 for h in every), default=None),
-            "foreign_cpu": max(h.foreign_cpu for h in every),
-            "steal": max(h.steal for h in every),
-            "clock_step_ms": max((h.clock_step_ms for h in every), key=abs),
+            "busiest_thread": limited.busiest_thread,
+            "server_idle": limited.server_idle,
+            "late_sends": worst(lambda health: health.late_sends or 0.0),
+            "foreign_cpu": worst(lambda health: health.foreign_cpu),
+            "steal": worst(lambda health: health.steal),
+            "clock_step_ms": max((t.found.health.clock_step_ms for t in tries), key=abs),
         }
     )
