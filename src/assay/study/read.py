@@ -20,7 +20,6 @@ from assay.core import document
 from assay.core.errors import InputError, Problem, StudyError
 from assay.core.metrics import COUNTED, LOADED, OF_LOCKS, metric, names
 from assay.core.parameters import Parameter, nearest
-from assay.core.timeline import GROUPS as OF_TIMELINES
 from assay.counters import GROUPS, group_of
 from assay.plan import PlannedAxis
 from assay.plan.names import BASELINE
@@ -38,6 +37,7 @@ from assay.study.file import (
     StudyFile,
     check,
 )
+from assay.study.measured import counter_groups, loads_each_run
 from assay.study.model import Arm, Case, Factor, Network, Study
 from assay.study.phases import least_runs
 from assay.study.pilot import SHARE, STAND_INS, pilot_cost_s
@@ -169,7 +169,7 @@ class _StudyReader:
             margin=file.decide.margin,
             alpha=file.decide.alpha,
             budget_s=file.decide.budget,
-            counters=_counters(file.measure),
+            counters=counter_groups(file.measure),
             profile=file.measure.profile,
             timeline=file.measure.timeline,
             promise=promise_of(file.measure),
@@ -414,10 +414,10 @@ class _StudyReader:
             except ValueError as error:
                 self.wrong(path, str(error), f"metrics here: {', '.join(names(members))}")
                 continue
-            lacks = uncounted(name, _counters(file.measure))
+            lacks = uncounted(name, counter_groups(file.measure))
             if lacks and not _own_counter(path, name):
                 self.wrong(path, *lacks)
-            idle = [c.target for c in cases if not self.loads(c)]
+            idle = [c.target for c in cases if not loads_each_run(c, self.targets[c.target])]
             if name in LOADED and idle:
                 message = f"no run of {idle[0]} has {name}: its data are made once and copied"
                 self.wrong(path, message, f"write {EACH_RUN} = true in [target]")
@@ -425,12 +425,6 @@ class _StudyReader:
             if base in OF_LOCKS and member not in members:
                 message = f"{name}: this target counts no {member!r}{nearest(member, members)}"
                 self.wrong(path, message, f"it counts {', '.join(members)}")
-
-    def loads(self, case: Case) -> bool:
-        """Whether each run of a case loads its data."""
-        attached = case.settings.get("attach") is not None
-        asked = bool(case.settings.get(EACH_RUN)) and not attached
-        return asked or self.targets[case.target].loads_in_run
 
     def order(self, file: StudyFile, factors: dict[str, Factor]) -> tuple[str, ...]:
         """The factors of a ladder, a sweep or a scaling study, in their order."""
@@ -593,12 +587,6 @@ def _own_counter(path: document.Path, name: str) -> bool:
 def _named(known: Mapping[str, Parameter]) -> str:
     """The names that there are; of a real server, which has hundreds, only where they are from."""
     return ", ".join(known) if len(known) <= MANY else f"the {len(known)} that it says it has"
-
-
-def _counters(section: MeasureSection) -> tuple[str, ...]:
-    """The groups of counters that are asked for, and those of a timeline."""
-    of_timeline = OF_TIMELINES if section.timeline else ()
-    return tuple(dict.fromkeys(n for n in (*section.counters, *of_timeline) if n in GROUPS))
 
 
 def _time_of(measure: MeasureSection, name: str) -> float:
