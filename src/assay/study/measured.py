@@ -1,4 +1,4 @@
-"""What `[measure]` and a case come to in each run: the counters read, and whether data are loaded."""
+"""What `[measure]` and a case come to in each run: the counters read, and the data loaded."""
 
 from __future__ import annotations
 
