@@ -25,7 +25,7 @@ INVENTORY = """name = "lab"
 head = "x86"
 keys = "keys"
 catalogue = "prices.toml"
-lease = "4s"
+lease = "12s"
 
 [[host]]
 name = "x86"

@@ -31,7 +31,7 @@ def test_an_inventory_names_hosts_with_labels_roles_and_prices(tmp_path: Path) -
     )
     found = read_inventory(written(tmp_path, INVENTORY))
     assert (found.name, found.head, found.address) == ("lab", "x86", "198.18.0.1:6390")
-    assert found.lease_s == 4.0
+    assert found.lease_s == 12.0
     assert found.keys == tmp_path / "keys"
     assert not found.is_loopback
     x86, arm = found.hosts.values()

@@ -55,7 +55,7 @@ with connected(lab.address, secure, lab.hosts[lab.head].address) as hosts:
 
 def run(*words: str | Path, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     command = [*before, *ASSAY, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def until(is_so: Callable[[], bool], seconds: float) -> bool:

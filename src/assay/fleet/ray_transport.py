@@ -18,7 +18,7 @@ from typing import Any
 from assay.core.errors import FleetError, LostError
 from assay.fleet.kept import KeptAgent
 from assay.fleet.protocol import AgentAnswer
-from assay.fleet.transport import PATIENCE_S, PresentHost
+from assay.fleet.transport import PATIENCE_S, PresentHost, renewed
 
 NAMESPACE = "assay"
 NAME_LABEL = "assay-host"
@@ -132,7 +132,9 @@ class RayHosts:
         )
         link = RayLink(self._ray, host, actor)
         try:
-            link.call("clock", patience_s=READY_S)
+            # On a busy machine an agent takes longer to come up than a short lease lasts.
+            with renewed(link, lease_s):
+                link.call("clock", patience_s=READY_S)
         except LostError as error:
             link.lose()
             raise FleetError(

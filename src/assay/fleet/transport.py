@@ -62,15 +62,24 @@ class Transport(Protocol):
 def placed(transport: Transport, host: str, lease_s: float) -> Iterator[Link]:
     """An agent for as long as the block runs, its lease renewed meanwhile."""
     link = transport.place(host, lease_s)
+    try:
+        with renewed(link, lease_s):
+            yield link
+    finally:
+        link.lose()
+
+
+@contextmanager
+def renewed(link: Link, lease_s: float) -> Iterator[None]:
+    """The lease of an agent is renewed as long as the block runs."""
     over = threading.Event()
     renewing = threading.Thread(target=_renew, args=(link, lease_s, over), daemon=True)
     renewing.start()
     try:
-        yield link
+        yield
     finally:
         over.set()
         renewing.join(lease_s)
-        link.lose()
 
 
 def _renew(link: Link, lease_s: float, over: threading.Event) -> None:
