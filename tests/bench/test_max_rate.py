@@ -16,10 +16,10 @@ from assay.core.errors import RunError, StudyError
 from assay.record import Bundle, counted_runs, differences
 from assay.report.html.view import view
 from assay.report.words.particulars import search_text
-from assay.stats.rate_search import Promise
 from assay.study import arms, read
 from assay.targets import Launch, Measured
 from assay.targets.servers.framework.rate_run import at_rate, searched
+from assay.workloads.promise import Promise
 from fakes import HEALTHY, STUDY, FakeServer, FakeTarget, run_fake
 
 ASKED = STUDY.replace(

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from assay.core.errors import InputError
-from assay.stats.rate_search import FLOOR, MOST, RESOLUTION, Promise, parse_promise, search
+from assay.stats.rate_search import FLOOR, MOST, RESOLUTION, search
+from assay.workloads.promise import Promise, parse_promise
 
 CAPACITY = 100_000.0
 

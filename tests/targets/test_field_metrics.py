@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from assay.linux.processes import written_bytes
-from assay.stats.rate_search import parse_promise
 from assay.targets import TARGETS, Launch
 from assay.targets.servers.framework.data import bytes_on_disk
 from assay.targets.servers.framework.load import EACH_RUN, load_time
 from assay.targets.servers.framework.written import Written
 from assay.workloads import WORKLOADS
+from assay.workloads.promise import parse_promise
 from assay.workloads.tpcc_conditions import KindOfRun, tpcc_metrics
 
 MIX = {"new_order": 450, "payment": 430, "order_status": 40, "delivery": 40, "stock_level": 40}

@@ -20,7 +20,8 @@ COMMANDS = {
     "compare": "Compare commands: which one is faster, by how much, how surely.",
     "show": "Show the verdicts of a bundle.",
     "report": "Write the report of a bundle: one HTML file that needs no network.",
-    "export": "Export a bundle: tables of runs, intervals and verdicts, Markdown, or its charts.",
+    "export": "Export a bundle: tables of runs, intervals, verdicts and curves, Markdown, or its "
+    "charts.",
     "explain": "Why: what each change was to move and did, what it could gain at most, what limits "
     "next.",
     "verify": "Recompute a bundle; exit 1 if anything differs, naming the run that was altered.",
@@ -33,8 +34,7 @@ COMMANDS = {
     "list": "List what a study, an audit or a price can name.",
     "inspect": "Find what would be slow on Arm, without running it, and the study that would "
     "measure it.",
-    "doctor": "What to try first on a running server, and the most that it can give. Changes "
-    "nothing.",
+    "doctor": "What to try first on a running server, and the most that it can give.",
     "perf-stat": "Read counts of `perf stat`: events that were counted throughout, and what "
     "follows from them.",
     "price": "Work per money of an arm against its baseline, or of two bundles, with intervals.",

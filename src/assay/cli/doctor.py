@@ -57,10 +57,10 @@ def command(
     ),
     json: bool = JSON_OPTION,
 ) -> ExitCode | None:
-    """What to try first on a running server, and the most that it can give. Changes nothing,
-    unless --and-measure --on attached asks for it.
+    """What to try first on a running server, and the most that it can give.
 
-    Exit code 1 if something stands out.
+    Nothing is changed, unless --and-measure --on attached asks for it. Exit code 1 if something
+    stands out.
 
     Example: assay doctor postgres --for 60s --study studies
     """

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from assay.core.errors import VoidError
 from assay.load.run import Load, run_load
 from assay.load.summary import Summary
-from assay.stats.rate_search import Promise, parse_promise, search
+from assay.stats.rate_search import search
+from assay.workloads.promise import Promise, parse_promise
 
 __all__ = ["LoadLimit", "Promise", "find_limit", "parse_promise"]
 

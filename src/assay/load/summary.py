@@ -11,7 +11,7 @@ from assay.core.histograms import merge, value_at
 from assay.core.units import format_quantity
 from assay.native import Health, Ready, RunResult, WindowInterval
 from assay.report.words.line import Line
-from assay.stats.rate_search import QUANTILES
+from assay.workloads.promise import QUANTILES
 
 NOT_LATE_NS = 1
 """What is recorded of a send that was not meant for any time: its user asked when it was ready."""

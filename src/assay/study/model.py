@@ -12,9 +12,9 @@ from assay.core.metrics import WRITTEN
 from assay.core.terms import Direction, Effort
 from assay.plan import Measuring, PlannedAxis
 from assay.plan.measuring import LEAD_S
-from assay.stats.rate_search import Promise
 from assay.study.build import StudyBuild
 from assay.targets import Launch
+from assay.workloads.promise import Promise
 
 DesignKind = Literal[
     "arms", "one-at-a-time", "ladder", "factorial", "sweep", "screen", "race", "scaling"

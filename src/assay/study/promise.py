@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from assay.core.errors import InputError
 from assay.core.metrics import MAX_RATE
-from assay.stats.rate_search import Promise, parse_promise
 from assay.study.file import MeasureSection
 from assay.study.model import Study
 from assay.study.rules import Mistake
 from assay.targets import Target
+from assay.workloads.promise import Promise, parse_promise
 
 EXAMPLE = 'promise = "p99<5ms"'
 

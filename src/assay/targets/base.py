@@ -17,8 +17,8 @@ from assay.changes import Evidence
 from assay.core.parameters import Parameter
 from assay.host.traits import UNKNOWN, ServerTraits
 from assay.native.messages import CpuShare, Health, KindResult, ThreadResult, WindowInterval
-from assay.stats.rate_search import Promise
 from assay.targets.servers.framework.attachment import Attachable
+from assay.workloads.promise import Promise
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from assay.core.histograms import value_at
 from assay.core.metrics import MAX_RATE
 from assay.core.units import format_duration
 from assay.native.messages import Health
-from assay.stats.rate_search import Promise, RateFound, search
+from assay.stats.rate_search import RateFound, search
 from assay.targets.base import Launch, Measured
+from assay.workloads.promise import Promise
 
 SETTLE = 0.25
 """Before each rate but the first the load runs for so much of a window without being counted: the
