@@ -9,7 +9,7 @@ SOURCES := pyproject.toml requirements.txt native/Cargo.toml native/Cargo.lock \
            $(shell find native/crates -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: install demo check test test-native test-aarch64 test-sanitizers test-python test-units test-servers \
-        test-readiness test-builds bench-inspect lint lint-python lint-native format clean
+        test-readiness test-builds test-fleet bench-inspect lint lint-python lint-native format clean
 
 install: $(STAMP)
 
@@ -72,6 +72,10 @@ test-readiness: install
 # Programs of shipped studies, built from the distribution's sources: some minutes.
 test-builds: install
 	$(BIN)/python -m pytest -m 'large or not large' tests/builds
+
+# Clusters of Ray on loopback and between namespaces, which are killed: minutes, alone on the machine.
+test-fleet: install
+	$(BIN)/python -m pytest -m 'large or not large' tests/fleet
 
 lint: install lint-python lint-native
 

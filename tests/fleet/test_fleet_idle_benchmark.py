@@ -46,6 +46,7 @@ def test_the_worst_round_is_held_against_the_goal(stopped: float, is_met: bool) 
 
 
 @pytest.mark.server
+@pytest.mark.large
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'assay[fleet]'")
 def test_a_fleet_is_watched_for_real(capsys: pytest.CaptureFixture[str]) -> None:
     """One short round."""

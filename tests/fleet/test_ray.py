@@ -27,6 +27,8 @@ from assay.linux.processes import identity, marked, read, tree
 from fleet_kit import LOOPBACK, inventory, two
 
 pytestmark = [
+    # `make test-fleet`: minutes, of clusters that start and are killed.
+    pytest.mark.large,
     pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'assay[fleet]'"),
     # Ray takes seconds to start and to end on a busy machine, each of them several times.
     pytest.mark.timeout(400),
