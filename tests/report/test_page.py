@@ -11,6 +11,9 @@ from report_samples import SAMPLES, Made
 
 from assay.report.html.view import CHARTS
 
+pytestmark = pytest.mark.timeout(600)
+"""The first test makes every sample and waits for its page: two minutes on a busy machine."""
+
 
 @pytest.fixture(scope="session")
 def dumped(samples: Made, browser: Browser) -> dict[str, Page]:
