@@ -1,6 +1,7 @@
 //! A shared library and the functions of its C interface, by their names.
 
 use std::ffi::{CStr, c_void};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -9,7 +10,7 @@ use crate::StoreError;
 
 /// A library that stays loaded: its threads and what it does at the end of the process are its own.
 pub struct Loaded {
-    library: &'static Library,
+    library: ManuallyDrop<Library>,
     asked: String,
 }
 
@@ -27,7 +28,7 @@ impl Loaded {
             library: asked.clone(),
             reason: error.to_string(),
         })?;
-        Ok(Self { library: Box::leak(Box::new(library)), asked })
+        Ok(Self { library: ManuallyDrop::new(library), asked })
     }
 
     /// A function of the library; `purpose` is what needs it.

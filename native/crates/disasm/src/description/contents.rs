@@ -114,7 +114,8 @@ impl<'f, 'a> Reader<'f, 'a> {
         let is_empty = sh_type.0 == NOBITS;
         let bytes = if is_empty { &[] } else { section.data().unwrap_or_default() };
         let filled = self.filled(section);
-        let (base, end) = (section.address(), section.address() + section.size());
+        let base = section.address();
+        let end = base.saturating_add(section.size());
         let of = |it: &Named<'a>| {
             self.one(stem(it.name), it.is_code, (it.start, it.end), base, bytes, &filled)
         };
@@ -138,7 +139,11 @@ impl<'f, 'a> Reader<'f, 'a> {
     ) -> Content {
         let first = filled.partition_point(|it| it.start < start);
         let filled: Vec<&Filled> = filled[first..].iter().take_while(|it| it.start < end).collect();
-        let place = |address: u64| usize::try_from(address - base).unwrap_or(usize::MAX);
+        // A damaged file may have a symbol before its section.
+        let place = |address: u64| {
+            let offset = address.checked_sub(base).map(usize::try_from);
+            offset.and_then(Result::ok).unwrap_or(usize::MAX)
+        };
         let inside = bytes.get(place(start)..place(end).min(bytes.len())).unwrap_or_default();
         let mut own = inside.to_vec();
         let mut said = String::new();
