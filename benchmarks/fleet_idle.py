@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from outcome import Row, write_json
+from outcome import Row, write_bounded
 
 from assay.core.errors import FleetError
 from assay.fleet import nodes
@@ -114,13 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
     except FleetError as error:
         sys.stderr.write(f"{error.message}\nnext: {error.next_step}\n")
         return int(error.exit_code)
-    if options.json:
-        write_json("fleet_idle", found)
-    else:
-        for row in found:
-            word = "" if not row.goal else "met" if row.met else "MISSED"
-            around = f"{row.low:.2f} to {row.high:.2f}"
-            print(f"{row.metric:28s} {row.ours:8.2f} {row.unit:5s} {around:20s} {row.goal} {word}")
+    write_bounded("fleet_idle", found, options.json)
     return 0 if options.quick or all(row.met for row in found) else 1
 
 

@@ -52,4 +52,4 @@ def write_bounded(name: str, rows: Sequence[Row], as_json: bool) -> None:
     for row in rows:
         theirs = "" if row.theirs is None else f"   {row.rival} {row.theirs:.3f}"
         bound = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
-        print(f"{row.metric:{width}} {row.ours:8.3f}{bound}{theirs}   {row.goal}")
+        print(f"{row.metric:{width}} {row.ours:8.3f} {row.unit}{bound}{theirs}   {row.goal}")

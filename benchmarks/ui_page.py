@@ -25,7 +25,7 @@ from pathlib import Path
 
 from devtools import Tab, tab
 from hdrh.histogram import HdrHistogram
-from outcome import Row, write_json
+from outcome import Row, write_bounded
 
 from assay.core.digest import digest
 from assay.native.messages import CpuShare, Health
@@ -228,11 +228,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 3
     arms, blocks = (4, 12) if asked.quick else (ARMS, asked.blocks)
     rows = rows_of(arms, blocks, chromium)
-    if asked.json:
-        write_json("ui-page", rows)
-    else:
-        for row in rows:
-            print(f"{row.metric:22} {row.ours:10.3f} {row.unit:3}  {row.goal:10} {row.rival}")
+    write_bounded("ui-page", rows, asked.json)
     return 0 if all(row.met for row in rows) else 1
 
 

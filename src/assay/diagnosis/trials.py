@@ -11,9 +11,6 @@ from assay.core.toml import toml_text, toml_value
 from assay.diagnosis.records import Candidate, Diagnosis, Trial
 from assay.verdict.rows import Row, Verdicts
 
-TRIED = ("stands out", "possible", "no bound")
-"""Candidates with one of these standings may be tried, in this order."""
-
 OWN_SETTINGS = ("kind", "connections")
 """Lines of a written target that hold for the examined server too; the others it has already."""
 
@@ -31,7 +28,7 @@ class Examined:
 
 def tried(found: Diagnosis, most: int) -> list[Candidate]:
     """The first candidates that have a study, so many at most. InputError if there are none."""
-    have = [c for c in found.candidates if c.study and c.standing in TRIED]
+    have = [c for c in found.candidates if c.study]
     if not have:
         raise InputError(
             "no candidate has a study that could be run",
